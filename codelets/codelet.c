@@ -15,6 +15,7 @@
 #include "runtime/comm/activity.h"
 #include "runtime/comm/policy_nodes.h"
 #include "runtime/machine/data.h"
+#include "runtime/machine/policy_guard.h"
 #if HAVE_CUDA
 #include "runtime/machine/cuda_device.h"
 #endif
@@ -90,6 +91,24 @@ static const struct mtlm_policy_node *node_of(const struct starpu_task *task)
 
 /* Tells threads apart. */
 static _Thread_local char here;
+
+static bool about_task(const struct starpu_task *task,
+                       struct mtlm_policy_node *about)
+{
+    const struct starpu_codelet *cl = task->cl;
+    const struct mtlm_record *r;
+
+    if (cl < codelets || cl >= codelets + MTLM_OP_COUNT)
+        return false;
+    r = &((const struct mtlm_task *) task->cl_arg)->record;
+    *about = (struct mtlm_policy_node){.name = cl->name,
+                                       .phase = r->phase,
+                                       .iteration = r->iteration,
+                                       .microbatch = r->microbatch,
+                                       .stage = r->stage,
+                                       .priority = r->priority};
+    return true;
+}
 
 void mtlm_codelet_task_ready(void *arg)
 {
@@ -309,6 +328,7 @@ void mtlm_codelets_start(bool synthetic)
     for (int kind = 0; kind < MTLM_OP_COUNT; kind++)
         make_codelet(kind, synthetic);
     mtlm_policy_nodes_find_task(node_of);
+    mtlm_policy_guard_describe(about_task);
 }
 
 void mtlm_codelets_stop(void)

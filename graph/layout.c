@@ -119,3 +119,25 @@ bool mtlm_layout_meet(const struct mtlm_layout *a, const struct mtlm_layout *b,
         return true;
     }
 }
+
+int mtlm_layout_root(const struct mtlm_layout *layout, enum mtlm_group group)
+{
+    struct mtlm_layout root = *layout;
+
+    switch (group) {
+    case MTLM_GROUP_TP:
+        root.tp_rank = 0;
+        break;
+    case MTLM_GROUP_DP:
+        root.dp_rank = 0;
+        break;
+    case MTLM_GROUP_EMBEDDING:
+        if (!mtlm_layout_shares_embedding(layout))
+            return -1;
+        root.pp_rank = 0;
+        break;
+    default:
+        return 0;
+    }
+    return mtlm_layout_rank(&root);
+}

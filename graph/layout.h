@@ -86,4 +86,8 @@ void mtlm_layout_layers(const struct mtlm_layout *layout, int64_t num_layers,
 bool mtlm_layout_meet(const struct mtlm_layout *a, const struct mtlm_layout *b,
                       enum mtlm_group group);
 
+/* Returns the smallest rank of this rank's group of that kind; -1: the rank
+ * belongs to no such group. */
+int mtlm_layout_root(const struct mtlm_layout *layout, enum mtlm_group group);
+
 #endif /* MTLM_GRAPH_LAYOUT_H */

@@ -31,7 +31,8 @@ def source_words():
 
 
 def prose(text):
-    """The paragraphs and list items of a page, each as one line."""
+    """The paragraphs and list items of a page, each as one line; no code."""
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
     blocks, after_blank = [[]], True
     for line in text.split("\n"):
         code = line.startswith("    ") and after_blank

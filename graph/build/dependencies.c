@@ -4,7 +4,6 @@
 #include "config.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "graph/build/dependencies.h"
 #include "runtime/base/memory.h"
@@ -56,27 +55,59 @@ void mtlm_dependencies_destroy(struct mtlm_dependencies *d)
     free(d);
 }
 
-/* Inserts a task in ascending order.  Tasks found later mostly have larger
- * numbers, so the search begins at the end. */
+/* ---- predecessors of the node added last ---- */
+
+/* Shorter lists are sorted by insertion. */
+enum { LONG_LIST = 32 };
+
 static void add_predecessor(struct mtlm_dependencies *d, int64_t before,
                             int64_t task)
 {
-    int at = d->n;
-
     if (before == NONE || before == task)
-        return;
-    while (at > 0 && d->found[at - 1] > before)
-        at--;
-    if (at > 0 && d->found[at - 1] == before)
         return;
     if (d->n == d->capacity) {
         d->capacity = 2 * d->capacity + 16;
         d->found = mtlm_realloc(d->found, d->capacity, sizeof(*d->found));
     }
-    memmove(&d->found[at + 1], &d->found[at], (d->n - at) * sizeof(*d->found));
-    d->found[at] = before;
-    d->n++;
+    d->found[d->n++] = before;
 }
+
+static int by_number(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+static void insert_each(int64_t *found, int n)
+{
+    for (int i = 1; i < n; i++) {
+        const int64_t task = found[i];
+        int at = i;
+
+        for (; at > 0 && found[at - 1] > task; at--)
+            found[at] = found[at - 1];
+        found[at] = task;
+    }
+}
+
+/* Sorts the predecessors, each once.  An optimizer node has as many as there
+ * are microbatches, for each of its parameters. */
+static void sort_predecessors(struct mtlm_dependencies *d)
+{
+    int n = 0;
+
+    if (d->n > LONG_LIST)
+        qsort(d->found, d->n, sizeof(*d->found), by_number);
+    else
+        insert_each(d->found, d->n);
+    for (int i = 0; i < d->n; i++)
+        if (n == 0 || d->found[n - 1] != d->found[i])
+            d->found[n++] = d->found[i];
+    d->n = n;
+}
+
+/* ---- slots ---- */
 
 static void read_slot(struct mtlm_dependencies *d, struct slot *slot,
                       int64_t task)
@@ -118,6 +149,7 @@ struct mtlm_predecessors mtlm_dependencies_add(struct mtlm_dependencies *d,
         else
             write_slot(d, slot, task);
     }
+    sort_predecessors(d);
     return (struct mtlm_predecessors){d->found, d->n};
 }
 

@@ -101,6 +101,32 @@ void mtlm_order_copy(struct mtlm_box_order *to,
     }
 }
 
+struct mtlm_box_order mtlm_order_first(const struct mtlm_box_order *order,
+                                       const struct mtlm_boxes *boxes,
+                                       int microbatches)
+{
+    struct mtlm_boxes fewer = *boxes;
+    struct mtlm_box_order first;
+
+    fewer.microbatches = microbatches;
+    first = mtlm_order_create(&fewer);
+    if (order->lane)
+        mtlm_order_add_lanes(&first, &fewer);
+    for (int r = 0; r < order->ranks; r++)
+        for (int j = 0; j < order->n[r]; j++) {
+            const struct mtlm_box box = mtlm_box_at(boxes, order->box[r][j]);
+            int number;
+
+            if (box.microbatch >= microbatches)
+                continue;
+            number = mtlm_box_number(&fewer, box);
+            mtlm_order_append(&first, &fewer, number);
+            if (first.lane)
+                first.lane[number] = order->lane[order->box[r][j]];
+        }
+    return first;
+}
+
 bool mtlm_order_ascends(const struct mtlm_box_order *order,
                         const struct mtlm_boxes *boxes)
 {

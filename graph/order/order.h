@@ -66,6 +66,13 @@ int mtlm_order_most_lanes(const struct mtlm_box_order *order);
 void mtlm_order_copy(struct mtlm_box_order *to,
                      const struct mtlm_box_order *from);
 
+/* Returns the order of the first microbatches alone, with the numbers of boxes
+ * that a pipeline of so many microbatches has.  The caller frees the order with
+ * mtlm_order_free(). */
+struct mtlm_box_order mtlm_order_first(const struct mtlm_box_order *order,
+                                       const struct mtlm_boxes *boxes,
+                                       int microbatches);
+
 /* Returns whether the microbatches of each stage ascend in F, in B and in W. */
 bool mtlm_order_ascends(const struct mtlm_box_order *order,
                         const struct mtlm_boxes *boxes);

@@ -19,14 +19,24 @@ static double hop_seconds(const struct mtlm_evaluate *c, int k)
                : 0;
 }
 
-/* Returns the seconds from the start of B to the send of its result.  In a
- * fused schedule, the pieces of W come before; the workers share them. */
+/* Whether the W of stage k precedes all that follows its B: in a fused
+ * schedule, where the B leaves its rank, and at the end. */
+static bool waits_for_weight(const struct mtlm_evaluate *c, int k)
+{
+    return c->schedule->fused
+           && (k == 0
+               || mtlm_layout_pp_rank(c->layout, k)
+                      != mtlm_layout_pp_rank(c->layout, k - 1));
+}
+
+/* Returns the seconds from the start of B to the send of its result, or to the
+ * B below on the same rank.  The workers share the pieces of W. */
 static double backward_seconds(const struct mtlm_evaluate *c, int k)
 {
     const int n = c->layout->workers, rounds = (c->pieces + n - 1) / n;
 
     return c->backward[k]
-           + (c->schedule->fused ? c->weight[k] * rounds / c->pieces : 0);
+           + (waits_for_weight(c, k) ? c->weight[k] * rounds / c->pieces : 0);
 }
 
 /* Sets head[pp] and tail[pp]: the shortest time that data takes to a rank's
@@ -35,7 +45,6 @@ static double find_paths(const struct mtlm_evaluate *c, double *head,
                          double *tail)
 {
     const int stages = mtlm_layout_stages(c->layout);
-    const bool fused = c->schedule->fused;
     double before = 0, behind = 0, longest = 0;
 
     for (int r = 0; r < c->layout->pp; r++)
@@ -44,17 +53,18 @@ static double find_paths(const struct mtlm_evaluate *c, double *head,
         const int r = mtlm_layout_pp_rank(c->layout, k);
         const double to_next = k + 1 < stages ? hop_seconds(c, k) : 0;
 
-        /* Without fusion a rank ends with a W; nothing waits for it. */
+        /* A rank may end with a W for which nothing waits. */
         head[r] = fmin(head[r], before);
-        tail[r] = fmin(tail[r], fused ? behind : 0);
+        tail[r] = fmin(tail[r], waits_for_weight(c, k) ? behind : 0);
         before += c->forward[k] + to_next;
         behind += backward_seconds(c, k) + to_next;
     }
     /* From the last stage's F down to stage k's W. */
     for (int k = stages - 1; k >= 0; k--) {
         before += backward_seconds(c, k);
-        longest =
-            fmax(longest, before + (fused ? 0 : c->weight[k] / c->pieces));
+        longest = fmax(
+            longest,
+            before + (waits_for_weight(c, k) ? 0 : c->weight[k] / c->pieces));
         if (k > 0)
             before += hop_seconds(c, k - 1);
     }

@@ -147,10 +147,8 @@ static struct mtlm_choice weigh_layout(const struct mtlm_wish *wish,
     return choice;
 }
 
-/* Returns whether dp ranks can share the batches: micro_batch samples per rank
- * divide the global batch, and every step of its ramp-up.
- */
-static bool can_share(const struct mtlm_wish *wish, int dp, int64_t micro_batch)
+bool mtlm_wish_can_share(const struct mtlm_wish *wish, int dp,
+                         int64_t micro_batch)
 {
     const struct mtlm_ramp *ramp = &wish->config.ramp;
     const int64_t each = micro_batch * dp;
@@ -171,7 +169,8 @@ static int64_t smaller_micro_batch(const struct mtlm_wish *wish, int dp,
     do
         micro_batch--;
     while (micro_batch > 0
-           && (wanted % micro_batch || !can_share(wish, dp, micro_batch)));
+           && (wanted % micro_batch
+               || !mtlm_wish_can_share(wish, dp, micro_batch)));
     return micro_batch;
 }
 
@@ -180,8 +179,9 @@ static int64_t largest_micro_batch(const struct mtlm_wish *wish, int dp)
 {
     const int64_t wanted = wish->config.micro_batch;
 
-    return can_share(wish, dp, wanted) ? wanted
-                                       : smaller_micro_batch(wish, dp, wanted);
+    return mtlm_wish_can_share(wish, dp, wanted)
+               ? wanted
+               : smaller_micro_batch(wish, dp, wanted);
 }
 
 /* The largest micro batch that fits, or the smallest. */

@@ -78,6 +78,11 @@ bool mtlm_choose_possible(const struct mtlm_wish *wish, int ranks, int t);
 /* Returns whether any layout has so many ranks, regardless of memory. */
 bool mtlm_choose_any(const struct mtlm_wish *wish, int ranks);
 
+/* Returns whether dp data-parallel ranks can share the batches: micro_batch
+ * samples per rank divide the global batch, and every step of its ramp-up. */
+bool mtlm_wish_can_share(const struct mtlm_wish *wish, int dp,
+                         int64_t micro_batch);
+
 /* Returns the bytes that the outline needs on the fullest machine, or GPU. */
 double mtlm_choose_need(const struct mtlm_hosts *hosts,
                         const struct mtlm_outline *outline);

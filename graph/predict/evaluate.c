@@ -81,7 +81,10 @@ static int tasks_of(const struct pipeline *p, int kind)
 static void add_pass(struct pipeline *p, int kind, int k, int i, double seconds)
 {
     const int n = tasks_of(p, kind);
-    const int64_t all = mtlm_simulator_ns(seconds);
+    const int64_t all = mtlm_simulator_ns(
+        seconds
+        * mtlm_noise_factor(p->config->noise, p->config->layout, phase_of[kind],
+                            k, i));
 
     for (int j = 0; j < n; j++) {
         const int task =
@@ -373,18 +376,20 @@ static void take_walk(const struct mtlm_walk *walk,
     free(end);
 }
 
-/* Adds the latencies of the messages that boxes wait for. */
-static void add_latencies(const struct mtlm_evaluate *config,
-                          struct mtlm_walk *walk)
+/* Adds noise to the boxes, and latencies to the messages that they wait for. */
+static void disturb_walk(const struct mtlm_evaluate *config,
+                         struct mtlm_walk *walk)
 {
     for (int i = 0; i < walk->n; i++) {
+        const struct mtlm_box to = mtlm_box_at(walk->boxes, i);
         const int before = walk->before[i];
-        struct mtlm_box from, to;
+        struct mtlm_box from;
 
+        walk->time[i] *= mtlm_noise_factor(config->noise, config->layout,
+                                           to.phase, to.stage, to.microbatch);
         if (before < 0 || walk->rank[before] == walk->rank[i])
             continue;
         from = mtlm_box_at(walk->boxes, before);
-        to = mtlm_box_at(walk->boxes, i);
         walk->hop[i] += mtlm_late_share(from.stage, to.stage, to.microbatch)
                         * config->latency;
     }
@@ -402,7 +407,7 @@ struct mtlm_evaluation mtlm_evaluate_order(const struct mtlm_evaluate *config,
     boxes.pieces = 1;
     walk = mtlm_walk_create(&boxes);
     walk.apart = true;
-    add_latencies(config, &walk);
+    disturb_walk(config, &walk);
     e.makespan_s = mtlm_walk(&walk, order);
     assert(e.makespan_s < INFINITY);
     take_walk(&walk, order, &e);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "graph/order/order.h"
+#include "graph/predict/noise.h"
 #include "graph/schedule/schedule.h"
 
 /* Everything is borrowed. */
@@ -41,6 +42,9 @@ struct mtlm_evaluate {
      * priority, for this share of the ready task's duration at most.  B is
      * never left, except for an order.  0: no worker waits. */
     double hold;
+    /* Draws of the first replica's passes.  Bounds and bubbles stay those of
+     * the times above.  NULL: no noise. */
+    const struct mtlm_noise_draws *noise;
 };
 
 /* A task of the schedule. */

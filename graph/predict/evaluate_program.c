@@ -11,7 +11,7 @@
 #include "graph/predict/simulator.h"
 #include "graph/schedule/priority.h"
 
-enum { NONE = -1 };
+enum { NONE = -1, LANES = MTLM_LANE_DP + 1 };
 
 /* Tasks of the messages that a rank sends, or of the collectives of a group
  * that the rank leads.  NONE: no rank has added the message yet. */
@@ -21,10 +21,11 @@ struct tasks {
 
 /* The lanes and messages of a program. */
 struct rank {
-    int workers, stream; /* lanes */
-    struct tasks sent;   /* [tag][use] */
-    struct tasks *led;   /* [group][number] */
-    int *met;            /* [group] collectives added so far */
+    int workers;     /* lane */
+    int turn[LANES]; /* lanes of collectives that take turns; NONE: none yet */
+    struct tasks sent; /* [tag][use] */
+    struct tasks *led; /* [group][number] */
+    int *met;          /* [group] collectives added so far */
 };
 
 struct builder {
@@ -76,11 +77,26 @@ static int *find_task(struct tasks *tasks, int i)
     return &tasks->task[i];
 }
 
+/* Returns the lane in which the item takes its turn; NONE: it takes none. */
+static int turn_of(struct builder *b, const struct mtlm_item *item)
+{
+    const enum mtlm_turns turns = b->job->turns;
+    int *turn =
+        &b->rank[b->at].turn[turns == MTLM_TURNS_ALL ? 0 : item->node->lane];
+
+    if (turns == MTLM_TURNS_NONE)
+        return NONE;
+    if (*turn == NONE)
+        *turn = mtlm_simulator_lane(b->sim, 1);
+    return *turn;
+}
+
 static int collective_task(struct builder *b, const struct mtlm_item *item,
                            int iteration)
 {
     const enum mtlm_group group = item->node->call.attr.collective.group;
     const struct mtlm_layout *mine = &b->program->config.layout;
+    const int turn = turn_of(b, item);
     int members = 0, leader = NONE, *task;
 
     for (int r = 0; r < b->job->n; r++)
@@ -90,14 +106,14 @@ static int collective_task(struct builder *b, const struct mtlm_item *item,
         }
     task = find_task(&b->rank[leader].led[group], b->rank[b->at].met[group]++);
     if (*task == NONE) {
-        *task = mtlm_simulator_task(
-            b->sim, b->job->serial ? b->rank[b->at].stream : NONE,
-            duration_ns(b, item, iteration), priority_of(b, item, iteration));
+        *task =
+            mtlm_simulator_task(b->sim, turn, duration_ns(b, item, iteration),
+                                priority_of(b, item, iteration));
         b->missing += members - 1;
     } else {
         b->missing--;
-        if (b->job->serial)
-            mtlm_simulator_also(b->sim, *task, b->rank[b->at].stream);
+        if (turn != NONE)
+            mtlm_simulator_also(b->sim, *task, turn);
     }
     return *task;
 }
@@ -228,7 +244,7 @@ static void prepare_ranks(struct builder *b)
         b->index[mtlm_layout_rank(layout)] = r;
         b->rank[r] = (struct rank){
             .workers = mtlm_simulator_lane(b->sim, layout->workers),
-            .stream = mtlm_simulator_lane(b->sim, 1),
+            .turn = {NONE, NONE, NONE, NONE},
             .led = mtlm_calloc(MTLM_GROUP_COUNT, sizeof(struct tasks)),
             .met = mtlm_calloc(MTLM_GROUP_COUNT, sizeof(int))};
         mtlm_simulator_hold(b->sim, b->rank[r].workers, job->hold);

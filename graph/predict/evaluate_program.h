@@ -8,6 +8,14 @@
 
 #include "graph/build/program.h"
 
+/* How many collectives a rank takes part in at a time. */
+enum mtlm_turns {
+    MTLM_TURNS_NONE, /* any number, each at its full rate */
+    MTLM_TURNS_LANE, /* one of each lane, like the calls of an NCCL
+                      * communicator: together they have the rate of one */
+    MTLM_TURNS_ALL,  /* one: transport "serial" */
+};
+
 /* Some of the ranks are enough: an absent rank counts as equal to a present
  * rank of its group.  If durations do not depend on the rank, one replica and
  * one rank of each tensor-parallel group give the exact result.  Both ends of
@@ -26,9 +34,7 @@ struct mtlm_evaluate_program {
      * the links before it in program order.  NULL: there are no chains. */
     bool (*chained)(void *arg, const struct mtlm_program *program,
                     const struct mtlm_item *item);
-    /* A rank takes part in one collective at a time (transport "serial").
-     * false: in any number. */
-    bool serial;
+    enum mtlm_turns turns;
     /* Of ready nodes of equal priority, the one that became ready first starts,
      * as with StarPU's policies.  false: the first one in program order. */
     bool first_come;

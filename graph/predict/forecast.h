@@ -14,7 +14,8 @@
  *   the traffic of data-parallel ranks and of the tied embedding.
  *
  * outline: of config.  per_host: ranks per machine.  Compare layouts by ratios
- * only: the forecast knows no real machine. */
+ * only: the forecast knows no real machine.  With a described machine,
+ * launch/simulate/layout_search.h compares layouts by the costs of nodes. */
 double mtlm_forecast(const struct mtlm_program_config *config,
                      const struct mtlm_outline *outline, int per_host);
 

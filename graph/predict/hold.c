@@ -81,9 +81,9 @@ double mtlm_hold_choose(const struct mtlm_evaluate *pipeline, double *seconds)
 
 /* ---- programs ---- */
 
-/* An iteration of more tasks is evaluated with so many microbatches per
- * pipeline rank. */
-enum { MANY_TASKS = 100000, ENOUGH = 2 };
+/* The shares for an iteration of more nodes are compared with so many
+ * microbatches per pipeline rank. */
+enum { MANY_NODES = 100000, ENOUGH = 2 };
 
 struct programs {
     struct mtlm_pipeline_programs pipeline;
@@ -121,43 +121,78 @@ static double forward_seconds(struct mtlm_pipeline_programs *p)
 static double evaluate_programs(void *arg, double share, double more)
 {
     struct programs *p = arg;
+    struct mtlm_evaluate_program job =
+        mtlm_pipeline_programs_job(&p->pipeline, share);
     struct mtlm_execution run;
 
     p->more_s = more;
-    run = mtlm_evaluate_program(&(struct mtlm_evaluate_program){
-        .program = (const struct mtlm_program *const *) p->pipeline.program,
-        .n = p->pipeline.n,
-        .iterations = 1,
-        .seconds = item_seconds,
-        .arg = p,
-        .hold = share,
-        .leaves_backward = p->pipeline.program[0]->place != NULL});
+    job.seconds = item_seconds;
+    job.arg = p;
+    run = mtlm_evaluate_program(&job);
     mtlm_execution_free(&run);
     return 1e-9 * run.makespan_ns;
+}
+
+/* Returns the best share for the programs of config. */
+static double choose_for(const struct mtlm_program_config *config,
+                         const struct mtlm_cluster *cluster)
+{
+    struct programs p = {.pipeline =
+                             mtlm_pipeline_programs_create(config, cluster)};
+    const double share = choose_share(
+        &(struct shares_of){.evaluate = evaluate_programs,
+                            .arg = &p,
+                            .forward = forward_seconds(&p.pipeline)},
+        NULL);
+
+    mtlm_pipeline_programs_free(&p.pipeline);
+    return share;
+}
+
+/* Returns the best share for the first microbatches of config. */
+static double choose_for_first(const struct mtlm_program_config *config,
+                               const struct mtlm_cluster *cluster,
+                               int microbatches)
+{
+    const struct mtlm_boxes boxes = mtlm_program_boxes(config);
+    struct mtlm_program_config one = *config;
+    struct mtlm_box_order first;
+    double share;
+
+    one.microbatches = microbatches;
+    if (config->order) {
+        first = mtlm_order_first(config->order, &boxes, microbatches);
+        one.order = &first;
+    }
+    share = choose_for(&one, cluster);
+    if (config->order)
+        mtlm_order_free(&first);
+    return share;
+}
+
+/* Whether the share lengthens the programs of config. */
+static bool lengthens(const struct mtlm_program_config *config,
+                      const struct mtlm_cluster *cluster, double share)
+{
+    struct programs p = {.pipeline =
+                             mtlm_pipeline_programs_create(config, cluster)};
+    const bool longer = evaluate_programs(&p, share, 0)
+                        > evaluate_programs(&p, 0, 0) * (1 + rounding);
+
+    mtlm_pipeline_programs_free(&p.pipeline);
+    return longer;
 }
 
 double mtlm_hold_choose_program(const struct mtlm_program_config *config,
                                 const struct mtlm_cluster *cluster)
 {
     const int64_t enough = ENOUGH * config->layout.pp;
-    struct mtlm_program_config one = *config;
-    struct programs p;
-    int64_t tasks = 0;
+    const int64_t nodes = mtlm_pipeline_programs_nodes(config);
     double share;
 
-    p.pipeline = mtlm_pipeline_programs_create(&one, cluster);
-    for (int i = 0; i < p.pipeline.n; i++)
-        tasks += p.pipeline.program[i]->train.n;
-    if (tasks > MANY_TASKS && one.microbatches > enough && !one.order) {
-        mtlm_pipeline_programs_free(&p.pipeline);
-        one.microbatches = enough;
-        p.pipeline = mtlm_pipeline_programs_create(&one, cluster);
-    }
-    share = choose_share(
-        &(struct shares_of){.evaluate = evaluate_programs,
-                            .arg = &p,
-                            .forward = forward_seconds(&p.pipeline)},
-        NULL);
-    mtlm_pipeline_programs_free(&p.pipeline);
-    return share;
+    if (config->microbatches <= enough
+        || config->microbatches * nodes <= MANY_NODES)
+        return choose_for(config, cluster);
+    share = choose_for_first(config, cluster, enough);
+    return share > 0 && lengthens(config, cluster, share) ? 0 : share;
 }

@@ -18,8 +18,9 @@
 double mtlm_hold_choose(const struct mtlm_evaluate *pipeline, double *seconds);
 
 /* Returns the share for an iteration of the programs of config.  cluster: as in
- * graph/predict/pipeline_programs.h.  Of large programs, only the first
- * microbatches are evaluated. */
+ * graph/predict/pipeline_programs.h.  Of large programs, the shares are
+ * compared on the first microbatches; a share that lengthens the whole
+ * iteration is none. */
 double mtlm_hold_choose_program(const struct mtlm_program_config *config,
                                 const struct mtlm_cluster *cluster);
 

@@ -44,6 +44,29 @@ struct mtlm_pipeline_programs mtlm_pipeline_programs_create(
     return p;
 }
 
+int64_t mtlm_pipeline_programs_nodes(const struct mtlm_program_config *config)
+{
+    const struct mtlm_layout *layout = &config->layout;
+    struct mtlm_program_config one = *config;
+    struct mtlm_program *program;
+    int64_t nodes = 0;
+
+    one.outline = true;
+    one.eval_only = false;
+    one.order = NULL;
+    one.act_mem = 0; /* the nodes do not depend on windows */
+    one.window = 1;
+    mtlm_layout_place(&one.layout, layout->pp / 2 * layout->tp * layout->dp);
+    program = mtlm_program_build(&one);
+    for (int c = 0; c < layout->virtual_stages; c++) {
+        const struct mtlm_stage *stage = &program->stage[c];
+
+        nodes += stage->forward.n + stage->backward.n + stage->weight.n;
+    }
+    mtlm_program_destroy(program);
+    return layout->pp * nodes;
+}
+
 void mtlm_pipeline_programs_free(struct mtlm_pipeline_programs *p)
 {
     for (int i = 0; i < p->n; i++) {
@@ -68,6 +91,21 @@ double mtlm_pipeline_programs_seconds(void *arg,
     if (isnan(*seconds))
         *seconds = mtlm_cost_seconds(&p->cost[rank], item->node);
     return *seconds;
+}
+
+struct mtlm_evaluate_program mtlm_pipeline_programs_job(
+    struct mtlm_pipeline_programs *p, double hold)
+{
+    return (struct mtlm_evaluate_program){
+        .program = (const struct mtlm_program *const *) p->program,
+        .n = p->n,
+        .iterations = 1,
+        .seconds = mtlm_pipeline_programs_seconds,
+        .arg = p,
+        .turns = MTLM_TURNS_LANE,
+        .first_come = true,
+        .hold = hold,
+        .leaves_backward = p->program[0]->place != NULL};
 }
 
 bool mtlm_pipeline_programs_chained(void *arg,

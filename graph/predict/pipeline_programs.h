@@ -23,6 +23,10 @@ struct mtlm_pipeline_programs mtlm_pipeline_programs_create(
     const struct mtlm_program_config *config,
     const struct mtlm_cluster *cluster);
 
+/* Returns the number of nodes that a microbatch has on all pipeline ranks of
+ * config, from an outline of a rank in the middle. */
+int64_t mtlm_pipeline_programs_nodes(const struct mtlm_program_config *config);
+
 /* Frees the programs. */
 void mtlm_pipeline_programs_free(struct mtlm_pipeline_programs *p);
 
@@ -32,6 +36,13 @@ double mtlm_pipeline_programs_seconds(void *arg,
                                       const struct mtlm_program *program,
                                       const struct mtlm_item *item,
                                       int iteration);
+
+/* Returns an evaluation of one iteration as in a simulation: collectives of a
+ * kind take turns, and of equal priorities the first come starts.  hold: as in
+ * struct mtlm_evaluate_program.  p is borrowed; seconds and arg may be
+ * replaced. */
+struct mtlm_evaluate_program mtlm_pipeline_programs_job(
+    struct mtlm_pipeline_programs *p, double hold);
 
 /* Returns whether the item is a link of a chain of published code
  * (graph/predict/profile.h), for struct mtlm_evaluate_program.  The cluster has

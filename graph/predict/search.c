@@ -196,6 +196,11 @@ void mtlm_search_schedule(struct mtlm_program_config *config, int chunks,
     *config = best;
 }
 
+double mtlm_search_alpha(double alpha)
+{
+    return floor(alpha * 1e4) / 1e4;
+}
+
 static double evaluate_windows(const struct mtlm_program_config *config)
 {
     struct mtlm_work work = mtlm_work_create(config);

@@ -43,6 +43,10 @@ double mtlm_search(const struct mtlm_search *search, struct mtlm_window *window,
 void mtlm_search_schedule(struct mtlm_program_config *config, int chunks,
                           const struct mtlm_stage_cost *machine);
 
+/* Returns alpha as it is printed, with four digits.  Rounds down: windows grow
+ * just above the alpha that was found. */
+double mtlm_search_alpha(double alpha);
+
 /* Sets config->more_gradients: the slots of gradients with which the windows of
  * config->act_mem have the least makespan by config->times.  Leaves 0 if none
  * is shorter.  Call when stages, alpha and times are settled. */

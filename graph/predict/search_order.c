@@ -18,8 +18,6 @@
 #include "graph/predict/work.h"
 #include "graph/schedule/schedule.h"
 
-enum { MOST_BOXES = 100000 };
-
 /* The kinds of stages share the steps of one search.  FLOPs are no durations:
  * without times, no step. */
 static const double effort = .3 / MTLM_STAGE_KINDS;
@@ -297,14 +295,13 @@ static void evaluate_windows(const struct mtlm_program_config *config,
     mtlm_stage_times_free(&times);
 }
 
-/* Whether the pipeline is one of boxes, and not of too many. */
-static bool has_boxes(const struct mtlm_program_config *config)
+bool mtlm_search_order_takes(const struct mtlm_program_config *config)
 {
     const struct mtlm_boxes boxes = mtlm_program_boxes(config);
 
     return config->layout.pp > 1 && config->layout.workers == 1
            && config->layout.placement != MTLM_PLACEMENT_POLICY
-           && mtlm_boxes_count(&boxes) <= MOST_BOXES;
+           && mtlm_boxes_count(&boxes) <= MTLM_SEARCH_ORDER_BOXES;
 }
 
 bool mtlm_search_order(const struct mtlm_program_config *config, int chunks,
@@ -316,7 +313,7 @@ bool mtlm_search_order(const struct mtlm_program_config *config, int chunks,
 
     *windows = *found = (struct mtlm_found_order){.follow = MTLM_FOLLOW_WINDOWS,
                                                   .layout = config->layout};
-    if (!has_boxes(config))
+    if (!mtlm_search_order_takes(config))
         return false;
     evaluate_windows(config, machine, &s, windows);
     mtlm_found_orders_add(&s.orders, windows);
@@ -370,7 +367,7 @@ bool mtlm_search_order_own(const struct mtlm_program_config *config,
 
     *windows = *found = (struct mtlm_found_order){.follow = MTLM_FOLLOW_WINDOWS,
                                                   .layout = config->layout};
-    if (!has_boxes(config) || config->schedule->fused)
+    if (!mtlm_search_order_takes(config) || config->schedule->fused)
         return false;
     mtlm_activation_memory_measure(&one);
     evaluate(&one, &s, windows);

@@ -7,6 +7,13 @@
 #include "graph/predict/found_order.h"
 #include "graph/predict/stage_cost.h"
 
+/* Orders of pipelines with more boxes are not searched. */
+enum { MTLM_SEARCH_ORDER_BOXES = 100000 };
+
+/* Returns whether orders of config's pipeline are searched: it has several
+ * ranks, one worker on each, and not too many boxes. */
+bool mtlm_search_order_takes(const struct mtlm_program_config *config);
+
 /* Searches orders for a config that mtlm_search_schedule() has completed.  The
  * memory of their windows is at most config->act_mem on each rank.  chunks > 0:
  * keeps the virtual stages and the placement of config.  Evaluates with the

@@ -8,8 +8,8 @@
 
 #include <mtlm/policy.h>
 
-#include "graph/predict/event_heap.h"
 #include "graph/predict/simulator.h"
+#include "graph/predict/task_heap.h"
 #include "runtime/base/memory.h"
 
 enum { NONE = -1 };
@@ -33,19 +33,19 @@ struct edge {
     int64_t delay;
 };
 
-/* A heap of tasks; the most urgent one is first. */
-struct queue {
-    int *task;
-    int n, capacity;
+enum event {
+    END,   /* the task ends */
+    READY, /* the task becomes ready */
+    LOOK,  /* no task: workers look for a task again */
 };
 
 struct lane {
-    int free; /* tasks that the lane has room for */
-    struct queue ready;
+    int free;                    /* tasks that the lane has room for */
+    struct mtlm_task_heap ready; /* the most urgent task is first */
     double share; /* of a task's duration: how long a worker waits */
     /* Tasks that are not ready, behind expected tasks only. */
     int *coming, n_coming, capacity;
-    int64_t look; /* the last end of a wait that was added as an event */
+    int64_t look; /* the earliest end of a wait that is an event to come */
 };
 
 struct mtlm_simulator {
@@ -55,7 +55,8 @@ struct mtlm_simulator {
     int n_edges, edge_capacity;
     struct lane *lane;
     int n_lanes;
-    struct mtlm_event_heap events;
+    struct mtlm_task_heap events; /* the earliest event is first */
+    int64_t n_events;             /* so far: events of one time in turn */
     int *started, n_started, n_ended;
     int *refused; /* scratch: ready tasks whose other lanes are full */
     int64_t now;
@@ -74,7 +75,7 @@ void mtlm_simulator_destroy(struct mtlm_simulator *sim)
     if (!sim)
         return;
     for (int i = 0; i < sim->n_lanes; i++) {
-        free(sim->lane[i].ready.task);
+        mtlm_task_heap_free(&sim->lane[i].ready);
         free(sim->lane[i].coming);
     }
     for (int i = 0; i < sim->n; i++)
@@ -82,7 +83,7 @@ void mtlm_simulator_destroy(struct mtlm_simulator *sim)
     free(sim->lane);
     free(sim->task);
     free(sim->edge);
-    mtlm_event_heap_free(&sim->events);
+    mtlm_task_heap_free(&sim->events);
     free(sim->started);
     free(sim->refused);
     free(sim);
@@ -160,49 +161,6 @@ void mtlm_simulator_edge(struct mtlm_simulator *sim, int before, int after,
     sim->task[after].unexpected++;
 }
 
-/* ---- heaps ---- */
-
-static bool goes_first(const struct mtlm_simulator *sim, int a, int b)
-{
-    const struct simulated_task *x = &sim->task[a], *y = &sim->task[b];
-
-    return x->priority > y->priority
-           || (x->priority == y->priority && x->order < y->order);
-}
-
-static void push_task(const struct mtlm_simulator *sim, struct queue *queue,
-                      int task)
-{
-    int i = queue->n++;
-
-    if (queue->n > queue->capacity) {
-        queue->capacity = 2 * queue->n + 16;
-        queue->task =
-            mtlm_realloc(queue->task, queue->capacity, sizeof(*queue->task));
-    }
-    for (; i > 0 && goes_first(sim, task, queue->task[(i - 1) / 2]);
-         i = (i - 1) / 2)
-        queue->task[i] = queue->task[(i - 1) / 2];
-    queue->task[i] = task;
-}
-
-static int pop_task(const struct mtlm_simulator *sim, struct queue *queue)
-{
-    const int first = queue->task[0], task = queue->task[--queue->n];
-    int i = 0, child;
-
-    while ((child = 2 * i + 1) < queue->n) {
-        child += child + 1 < queue->n
-                 && goes_first(sim, queue->task[child + 1], queue->task[child]);
-        if (goes_first(sim, task, queue->task[child]))
-            break;
-        queue->task[i] = queue->task[child];
-        i = child;
-    }
-    queue->task[i] = task;
-    return first;
-}
-
 /* ---- tasks that will soon be ready ---- */
 
 static void add_coming(struct lane *lane, int task)
@@ -261,14 +219,23 @@ static void expect_end(struct mtlm_simulator *sim, int number, int64_t end,
     }
 }
 
-/* A wait of the lane's workers ends at `time`. */
+/* Events of one time happen in the order in which they were added. */
+static void add_event(struct mtlm_simulator *sim, int64_t time,
+                      enum event event, int task)
+{
+    mtlm_task_heap_add(&sim->events, (struct mtlm_heap_task){
+                                         time, sim->n_events++, task, event});
+}
+
+/* A wait of the lane's workers ends at `time`.  An earlier look to come asks
+ * for this one again. */
 static void look_again(struct mtlm_simulator *sim, struct lane *lane,
                        int64_t time)
 {
-    if (lane->look == time)
+    if (lane->look > sim->now && lane->look <= time)
         return;
     lane->look = time;
-    mtlm_event_heap_add(&sim->events, time, MTLM_EVENT_LOOK, NONE);
+    add_event(sim, time, LOOK, NONE);
 }
 
 /* Returns the workers of the lane that wait for other tasks instead. */
@@ -319,9 +286,19 @@ static void start_task(struct mtlm_simulator *sim, int number)
     task->start = sim->now;
     task->end = later(sim, task->duration);
     sim->started[sim->n_started++] = number;
-    mtlm_event_heap_add(&sim->events, task->end, MTLM_EVENT_END, number);
+    add_event(sim, task->end, END, number);
     if (sim->holds)
         expect_end(sim, number, task->end, number);
+}
+
+/* Of equal priorities, the task of the least order goes first. */
+static void push_ready(struct mtlm_simulator *sim, int number)
+{
+    const struct simulated_task *task = &sim->task[number];
+
+    mtlm_task_heap_add(
+        &sim->lane[task->lane].ready,
+        (struct mtlm_heap_task){-task->priority, task->order, number, 0});
 }
 
 /* Called once all predecessors have ended. */
@@ -330,13 +307,12 @@ static void make_ready(struct mtlm_simulator *sim, int number)
     struct simulated_task *task = &sim->task[number];
 
     if (task->ready > sim->now) {
-        mtlm_event_heap_add(&sim->events, task->ready, MTLM_EVENT_READY,
-                            number);
+        add_event(sim, task->ready, READY, number);
     } else if (task->lane != NONE) {
         if (sim->first_come)
             task->order = sim->pushed++;
         remove_coming(&sim->lane[task->lane], number);
-        push_task(sim, &sim->lane[task->lane].ready, number);
+        push_ready(sim, number);
     } else {
         start_task(sim, number);
     }
@@ -375,7 +351,7 @@ static void start_ready(struct mtlm_simulator *sim, struct lane *lane)
     int refused = 0;
 
     while (lane->free > 0 && lane->ready.n > 0) {
-        const int task = pop_task(sim, &lane->ready);
+        const int task = mtlm_task_heap_take(&lane->ready).task;
 
         if (may_start(sim, task)
             && lane->free > waiting_workers(sim, lane, task))
@@ -384,23 +360,22 @@ static void start_ready(struct mtlm_simulator *sim, struct lane *lane)
             sim->refused[refused++] = task;
     }
     while (refused > 0)
-        push_task(sim, &lane->ready, sim->refused[--refused]);
+        push_ready(sim, sim->refused[--refused]);
 }
 
 /* Handles all events of the next point in time.  Returns false without any. */
 static bool handle_next_events(struct mtlm_simulator *sim)
 {
-    struct mtlm_event event;
+    struct mtlm_heap_task event;
 
     if (sim->events.n == 0)
         return false;
-    sim->now = mtlm_event_heap_time(&sim->events);
-    while (sim->events.n > 0
-           && mtlm_event_heap_time(&sim->events) == sim->now) {
-        event = mtlm_event_heap_take(&sim->events);
-        if (event.what == MTLM_EVENT_END)
+    sim->now = mtlm_task_heap_key(&sim->events);
+    while (sim->events.n > 0 && mtlm_task_heap_key(&sim->events) == sim->now) {
+        event = mtlm_task_heap_take(&sim->events);
+        if (event.what == END)
             end_task(sim, event.task);
-        else if (event.what == MTLM_EVENT_READY)
+        else if (event.what == READY)
             make_ready(sim, event.task);
     }
     return true;

@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "graph/predict/event_heap.h"
+#include "graph/predict/task_heap.h"
 #include "graph/predict/virtual_order.h"
 #include "runtime/base/memory.h"
 
@@ -166,33 +166,36 @@ static struct successors find_successors(const struct mtlm_virtual_order *o,
     return c.s;
 }
 
+/* Of equal places in their programs, the task added first goes first. */
 static void add_ready(const struct mtlm_virtual_order *o,
-                      struct mtlm_event_heap *heap, int task)
+                      struct mtlm_task_heap *heap, int *added, int task)
 {
-    mtlm_event_heap_add(heap, o->position[o->member[o->first_member[task]]],
-                        MTLM_EVENT_READY, task);
+    const int position = o->position[o->member[o->first_member[task]]];
+
+    mtlm_task_heap_add(heap,
+                       (struct mtlm_heap_task){position, (*added)++, task, 0});
 }
 
 static void sort_tasks(struct mtlm_virtual_order *o)
 {
-    int *waits = mtlm_calloc(o->tasks, sizeof(*waits)), n = 0;
+    int *waits = mtlm_calloc(o->tasks, sizeof(*waits)), n = 0, added = 0;
     const struct successors s = find_successors(o, waits);
-    struct mtlm_event_heap heap = {0};
+    struct mtlm_task_heap heap = {0};
 
     o->task = mtlm_calloc(o->tasks, sizeof(*o->task));
     for (int t = 0; t < o->tasks; t++)
         if (waits[t] == 0)
-            add_ready(o, &heap, t);
+            add_ready(o, &heap, &added, t);
     while (heap.n > 0) {
-        const int task = mtlm_event_heap_take(&heap).task;
+        const int task = mtlm_task_heap_take(&heap).task;
 
         o->task[n++] = task;
         for (int i = s.first[task]; i < s.first[task + 1]; i++)
             if (--waits[s.task[i]] == 0)
-                add_ready(o, &heap, s.task[i]);
+                add_ready(o, &heap, &added, s.task[i]);
     }
     assert(n == o->tasks);
-    mtlm_event_heap_free(&heap);
+    mtlm_task_heap_free(&heap);
     free(s.first);
     free(s.task);
     free(waits);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "graph/build/policy_facts.h"
 #include "graph/predict/virtual_order.h"
 #include "graph/predict/virtual_program.h"
 #include "graph/schedule/priority.h"
@@ -20,6 +21,10 @@ struct virtual_builder {
     int64_t *node;   /* [run->n] of the evaluation: index in the job */
     int64_t *data;   /* [programs] first data of the program */
     int *times;      /* [programs] first number of the program's nodes */
+    struct mtlm_policy_facts *facts; /* [programs] */
+    /* [programs * iterations] of each collective, its place in the order of
+     * the evaluation */
+    int **planned;
 };
 
 /* ---- data ---- */
@@ -73,20 +78,54 @@ static void add_uses(struct virtual_builder *b, const struct mtlm_executed *e,
     }
 }
 
-/* ---- nodes ---- */
+/* ---- ranks ---- */
 
-static enum mtlm_policy_kind kind_of(const struct mtlm_node *node)
+static int *find_places_of(const struct virtual_builder *b, int program,
+                           int iteration)
 {
-    switch (mtlm_ops[node->call.kind]->op_class) {
-    case MTLM_CLASS_P2P:
-        return node->call.kind == MTLM_OP_SEND ? MTLM_POLICY_SEND
-                                               : MTLM_POLICY_RECEIVE;
-    case MTLM_CLASS_COLLECTIVE:
-        return MTLM_POLICY_COLLECTIVE;
-    default:
-        return MTLM_POLICY_TASK;
+    int n;
+    int *order = mtlm_execution_collectives(b->run, program, iteration, &n);
+    int *place = mtlm_calloc(n, sizeof(*place));
+
+    for (int i = 0; i < n; i++)
+        place[order[i]] = i;
+    free(order);
+    return place;
+}
+
+/* Describes the ranks, and finds the order of their collectives. */
+static void add_ranks(struct virtual_builder *b)
+{
+    const int n = b->job->n, iterations = b->job->iterations;
+    const int v = b->job->program[0]->config.layout.virtual_stages;
+
+    b->facts = mtlm_calloc(n, sizeof(*b->facts));
+    b->planned = mtlm_calloc((size_t) n * iterations, sizeof(int *));
+    b->out->about = mtlm_calloc(n, sizeof(*b->out->about));
+    b->out->n_chunks = (int64_t) n * v;
+    b->out->chunk = mtlm_calloc(b->out->n_chunks, sizeof(*b->out->chunk));
+    for (int p = 0; p < n; p++) {
+        const struct mtlm_program *program = b->job->program[p];
+
+        b->facts[p] = mtlm_policy_facts_create(program);
+        b->out->about[p] = mtlm_policy_facts_job(program);
+        mtlm_policy_facts_chunks(program, &b->out->chunk[p * v]);
+        for (int i = 0; i < iterations; i++)
+            b->planned[p * iterations + i] = find_places_of(b, p, i);
     }
 }
+
+static void free_ranks(struct virtual_builder *b)
+{
+    for (int p = 0; p < b->job->n; p++)
+        mtlm_policy_facts_free(&b->facts[p]);
+    for (int i = 0; i < b->job->n * b->job->iterations; i++)
+        free(b->planned[i]);
+    free(b->facts);
+    free(b->planned);
+}
+
+/* ---- nodes ---- */
 
 static int priority_of(const struct virtual_builder *b,
                        const struct mtlm_executed *e)
@@ -100,26 +139,18 @@ static int priority_of(const struct virtual_builder *b,
 static struct mtlm_policy_node about(const struct virtual_builder *b,
                                      const struct mtlm_executed *e)
 {
-    const struct mtlm_layout *layout =
-        &b->job->program[e->program]->config.layout;
-    const struct mtlm_node *node = e->node;
+    struct mtlm_policy_node node =
+        mtlm_policy_facts_node(&b->facts[e->program], e->node);
 
-    return (struct mtlm_policy_node){
-        .kind = kind_of(node),
-        .lane = node->lane,
-        .phase = node->phase,
-        .iteration = e->iteration,
-        .microbatch = e->microbatch,
-        .stage = node->stage,
-        .chunk = mtlm_layout_chunk(layout, node->stage),
-        .layer = node->layer,
-        .peer = mtlm_ops[node->call.kind]->op_class == MTLM_CLASS_P2P
-                    ? node->call.attr.p2p.peer
-                    : -1,
-        .priority = priority_of(b, e),
-        .rank = e->program,
-        .flops = node->flops,
-        .bytes = mtlm_node_bytes(node)};
+    node.iteration = e->iteration;
+    node.microbatch = e->microbatch;
+    node.microbatches = (int) b->job->program[e->program]->config.microbatches;
+    node.priority = priority_of(b, e);
+    node.rank = e->program;
+    if (e->collective >= 0)
+        node.order = b->planned[e->program * b->job->iterations + e->iteration]
+                               [e->collective];
+    return node;
 }
 
 static void add_node(struct virtual_builder *b, int node,
@@ -221,9 +252,11 @@ struct mtlm_virtual_job mtlm_virtual_program_job(
         mtlm_calloc(b.order.first_edge[evaluated->n], sizeof(*out.predecessor));
     add_names(&out);
     add_programs(&b);
+    add_ranks(&b);
     for (int i = 0; i < b.order.tasks; i++)
         add_task(&b, i);
     mtlm_virtual_order_free(&b.order);
+    free_ranks(&b);
     free(b.node);
     free(b.data);
     free(b.times);

@@ -33,6 +33,12 @@ static int64_t number_of(const struct mtlm_item *item,
                                 : pass->first_microbatch + item->microbatch;
 }
 
+/* Returns the number of microbatches of the iteration or validation. */
+static int64_t microbatches_of(const struct mtlm_pass *pass)
+{
+    return pass->first + pass->microbatches;
+}
+
 static int priority_of(const struct mtlm_run *run, const struct mtlm_item *item,
                        const struct mtlm_pass *pass)
 {
@@ -93,8 +99,9 @@ static void post_message(struct mtlm_run *run, const struct mtlm_item *item,
     if (run->config.synthetic)
         message.duration_ns =
             mtlm_synthetic_ns(run->config.synthetic, item, pass->iteration);
-    message.node = mtlm_run_watch_node(run->watch, item, use, &message.record,
-                                       message.duration_ns);
+    message.node =
+        mtlm_run_watch_node(run->watch, item, use, &message.record,
+                            microbatches_of(pass), message.duration_ns);
     mtlm_message_post(run->config.engine, &message);
     free(handles);
     free(control);
@@ -166,8 +173,8 @@ static void submit_task(struct mtlm_run *run, const struct mtlm_item *item,
     arg->recorder = pass->record ? run->config.recorder : NULL;
     arg->record = record_of(run, item, pass);
     set_sleep(run, item, pass, arg);
-    arg->node =
-        mtlm_run_watch_node(run->watch, item, use, &arg->record, arg->sleep_ns);
+    arg->node = mtlm_run_watch_node(run->watch, item, use, &arg->record,
+                                    microbatches_of(pass), arg->sleep_ns);
     if (item->microbatch >= 0 && node->flops > 0) {
         arg->ended = run->config.done;
         arg->part = node->flops / pass->flops;

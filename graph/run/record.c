@@ -15,26 +15,12 @@
 struct mtlm_run_record {
     const struct mtlm_program *program;
     struct mtlm_recorder *recorder;
-    int32_t
-        root[MTLM_GROUP_COUNT]; /* smallest rank of each group of this rank */
     int64_t met[MTLM_GROUP_COUNT]; /* collectives so far */
     int64_t passes;                /* so far */
     /* NULL while nodes are not recorded. */
     struct mtlm_dependencies *dependencies;
     bool has_data; /* the recorder has the table of data */
 };
-
-static int32_t root_of(const struct mtlm_layout *mine, enum mtlm_group group)
-{
-    struct mtlm_layout other = *mine;
-
-    for (int rank = 0; rank < mtlm_layout_ranks(mine); rank++) {
-        mtlm_layout_place(&other, rank);
-        if (mtlm_layout_meet(mine, &other, group))
-            return rank;
-    }
-    return -1; /* there is no such group */
-}
 
 struct mtlm_run_record *mtlm_run_record_create(
     const struct mtlm_program *program, struct mtlm_recorder *recorder)
@@ -43,8 +29,6 @@ struct mtlm_run_record *mtlm_run_record_create(
 
     r->program = program;
     r->recorder = recorder;
-    for (int g = 0; g < MTLM_GROUP_COUNT; g++)
-        r->root[g] = root_of(&program->config.layout, g);
     return r;
 }
 
@@ -155,7 +139,8 @@ void mtlm_run_record_node(struct mtlm_run_record *r,
     record->match = match_of(r, item);
     if (mtlm_ops[call->kind]->op_class == MTLM_CLASS_COLLECTIVE) {
         record->group = call->attr.collective.group;
-        record->group_root = r->root[record->group];
+        record->group_root =
+            mtlm_layout_root(&r->program->config.layout, record->group);
     }
     if (r->dependencies)
         add_node(r, item, use, record->job);

@@ -201,6 +201,7 @@ void mtlm_run_iteration(struct mtlm_run *run, int64_t iteration,
     if (run->config.plan)
         mtlm_run_message_order(run->config.engine, run->config.plan,
                                pass.microbatches);
+    mtlm_run_watch_plan(run->watch, run->config.plan, pass.microbatches);
     submit_all(run, &run->program->train, &pass);
 }
 

@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "graph/run/synthetic.h"
-#include "runtime/base/philox.h"
 
 bool mtlm_synthetic_pretends(const struct mtlm_tensor *tensor)
 {
@@ -23,31 +22,20 @@ bool mtlm_synthetic_computes(const struct mtlm_node *node)
     return true;
 }
 
-/* Returns a number that is unique for item and iteration; the pieces of a
- * validation share numbers. */
-static int64_t number_of(const struct mtlm_program *program,
-                         const struct mtlm_item *item, int64_t iteration)
+/* Returns the factor of a computation. */
+static double noise_of(const struct mtlm_synthetic *synthetic,
+                       const struct mtlm_item *item, int64_t iteration)
 {
-    const struct mtlm_items *const lists[] = {&program->init, &program->train,
-                                              &program->eval};
-    int64_t all = 0, number = 0;
+    const struct mtlm_layout *layout = &synthetic->cost.program->config.layout;
+    const struct mtlm_noise_pass pass = {.iteration = iteration,
+                                         .replica = layout->dp_rank,
+                                         .peer = layout->tp_rank,
+                                         .stage = item->node->stage,
+                                         .microbatch = item->microbatch,
+                                         .phase = item->node->phase};
 
-    for (int i = 0; i < 3; i++) {
-        if (item >= lists[i]->item && item < lists[i]->item + lists[i]->n)
-            number = all + (item - lists[i]->item);
-        all += lists[i]->n;
-    }
-    return iteration * all + number;
-}
-
-/* In -1 .. 1. */
-static double draw_jitter(const struct mtlm_synthetic *synthetic,
-                          int64_t number)
-{
-    uint32_t bits[4];
-
-    mtlm_philox(synthetic->seed, synthetic->rank, number, bits);
-    return ldexp(bits[0], -31) - 1;
+    return mtlm_noise_of_pass(&synthetic->noise, synthetic->seed, &pass)
+           * mtlm_noise_of_ranks(&synthetic->noise, synthetic->rank, 1);
 }
 
 int64_t mtlm_synthetic_ns(const struct mtlm_synthetic *synthetic,
@@ -59,12 +47,7 @@ int64_t mtlm_synthetic_ns(const struct mtlm_synthetic *synthetic,
     if (kind == MTLM_OP_RECV)
         return 0;
     if (mtlm_ops[kind]->op_class == MTLM_CLASS_COMPUTE)
-        seconds *=
-            (1
-             + synthetic->jitter
-                   * draw_jitter(synthetic, number_of(synthetic->cost.program,
-                                                      item, iteration)))
-            / synthetic->speed;
+        seconds *= noise_of(synthetic, item, iteration) / synthetic->speed;
     return llrint(1e9 * synthetic->stretch * seconds);
 }
 

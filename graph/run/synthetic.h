@@ -4,6 +4,7 @@
 /* Synthetic runs: tasks sleep for modelled durations. */
 
 #include "graph/predict/cost.h"
+#include "graph/predict/noise.h"
 
 /* A synthetic run computes nothing: tasks sleep for the time that they would
  * take on a described machine, and messages take their modelled time.  The rest
@@ -12,8 +13,8 @@
  * Reports and signals thus work as in any run. */
 struct mtlm_synthetic {
     struct mtlm_cost cost;
-    double jitter; /* 0 .. 1: largest relative change of a computation's time */
-    double speed;  /* of this rank's computation, relative to the others */
+    struct mtlm_noise noise; /* of computations */
+    double speed; /* of this rank's computation, relative to the others */
     /* Factor on all durations.  A large factor makes the runtime's overhead
      * relatively small. */
     double stretch;
@@ -25,9 +26,9 @@ struct mtlm_synthetic {
 bool mtlm_synthetic_computes(const struct mtlm_node *node);
 
 /* Returns the duration in ns of an item of the program's lists in that
- * iteration.  Seed, rank, item and iteration determine the jitter.  Jitter and
- * speed change computations only, not messages.  A receive takes 0 ns; the send
- * has the duration. */
+ * iteration.  All items of a pass have the factor of the pass
+ * (graph/predict/noise.h).  Noise and speed change computations only, not
+ * messages.  A receive takes 0 ns; the send has the duration. */
 int64_t mtlm_synthetic_ns(const struct mtlm_synthetic *synthetic,
                           const struct mtlm_item *item, int64_t iteration);
 

@@ -14,6 +14,7 @@ struct mtlm_checkpoint_tensor {
     char *name; /* owned */
     struct mtlm_slice slice;
     const struct mtlm_tensor *tensor; /* of this rank, with these elements */
+    int64_t layer;                    /* -1: outside the layers */
     int64_t rows;                     /* of the whole tensor, unpadded */
     bool moment;
 };
@@ -23,12 +24,12 @@ struct mtlm_checkpoint_tensors {
     int n;
 };
 
-/* Lists the tensors that this rank writes, copies of the program's
- * (graph/build/save.h), or those that it loads, with or without moments.  The
- * caller frees the list. */
-void mtlm_checkpoint_to_save(const struct mtlm_job *job,
+/* Lists the tensors that the program's rank writes, copies of the program's
+ * (graph/build/save.h), or those that it loads, with or without moments: layer
+ * after layer.  The caller frees the list. */
+void mtlm_checkpoint_to_save(const struct mtlm_program *program,
                              struct mtlm_checkpoint_tensors *list);
-void mtlm_checkpoint_to_load(const struct mtlm_job *job, bool moments,
+void mtlm_checkpoint_to_load(const struct mtlm_program *program, bool moments,
                              struct mtlm_checkpoint_tensors *list);
 void mtlm_checkpoint_tensors_free(struct mtlm_checkpoint_tensors *list);
 

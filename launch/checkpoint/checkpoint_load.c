@@ -82,7 +82,8 @@ void mtlm_checkpoint_load(struct mtlm_job *job)
     if (!job->load_path)
         return;
     file = mtlm_calloc(job->loaded.files + 1, sizeof(*file));
-    mtlm_checkpoint_to_load(job, mtlm_job_checkpoint_loads_moments(job), &list);
+    mtlm_checkpoint_to_load(job->program,
+                            mtlm_job_checkpoint_loads_moments(job), &list);
     room = make_room(&list);
     for (int i = 0; i < list.n; i++)
         load_tensor(job, file, &list.tensor[i], &room);

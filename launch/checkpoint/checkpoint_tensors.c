@@ -10,7 +10,7 @@
 /* Adds tensor to list: the elements of the parameter's shard from `begin`
  * on. */
 static void add_tensor(struct mtlm_checkpoint_tensors *list,
-                       const struct mtlm_job *job,
+                       const struct mtlm_program *program,
                        const struct mtlm_parameter *p, const char *suffix,
                        const struct mtlm_tensor *tensor, int64_t begin)
 {
@@ -28,21 +28,22 @@ static void add_tensor(struct mtlm_checkpoint_tensors *list,
                   .begin = begin,
                   .count = mtlm_tensor_elems(tensor)},
         .tensor = tensor,
-        .rows = padded ? job->options.model.vocab_size : p->info.rows,
+        .layer = p->layer,
+        .rows = padded ? program->config.model.vocab_size : p->info.rows,
         .moment = *suffix != '\0'};
 }
 
 static void add_moments(struct mtlm_checkpoint_tensors *list,
-                        const struct mtlm_job *job,
+                        const struct mtlm_program *program,
                         const struct mtlm_parameter *p)
 {
     if (!p->m)
         return;
-    add_tensor(list, job, p, ".exp_avg", p->m, p->first);
-    add_tensor(list, job, p, ".exp_avg_sq", p->v, p->first);
+    add_tensor(list, program, p, ".exp_avg", p->m, p->first);
+    add_tensor(list, program, p, ".exp_avg_sq", p->v, p->first);
 }
 
-void mtlm_checkpoint_to_save(const struct mtlm_job *job,
+void mtlm_checkpoint_to_save(const struct mtlm_program *program,
                              struct mtlm_checkpoint_tensors *list)
 {
     static const char *const suffix[] = {[MTLM_SAVED_VALUE] = "",
@@ -50,31 +51,31 @@ void mtlm_checkpoint_to_save(const struct mtlm_job *job,
                                          [MTLM_SAVED_V] = ".exp_avg_sq"};
 
     *list = (struct mtlm_checkpoint_tensors){0};
-    for (int i = 0; i < job->program->n_params; i++) {
-        const struct mtlm_parameter *p = &job->program->param[i];
+    for (int i = 0; i < program->n_params; i++) {
+        const struct mtlm_parameter *p = &program->param[i];
         const int64_t first = p->master ? p->first : 0; /* first element of the
                                                          * fp32 values */
 
         for (int s = 0; s < MTLM_SAVED_COUNT; s++)
             if (p->saved[s])
-                add_tensor(list, job, p, suffix[s], p->saved[s],
+                add_tensor(list, program, p, suffix[s], p->saved[s],
                            s == MTLM_SAVED_VALUE ? first : p->first);
     }
 }
 
-void mtlm_checkpoint_to_load(const struct mtlm_job *job, bool moments,
+void mtlm_checkpoint_to_load(const struct mtlm_program *program, bool moments,
                              struct mtlm_checkpoint_tensors *list)
 {
     *list = (struct mtlm_checkpoint_tensors){0};
-    for (int i = 0; i < job->program->n_params; i++) {
-        const struct mtlm_parameter *p = &job->program->param[i];
+    for (int i = 0; i < program->n_params; i++) {
+        const struct mtlm_parameter *p = &program->param[i];
 
         if (!p->weight->same)
-            add_tensor(list, job, p, "", p->weight, 0);
+            add_tensor(list, program, p, "", p->weight, 0);
         if (p->master)
-            add_tensor(list, job, p, "", p->master, p->first);
+            add_tensor(list, program, p, "", p->master, p->first);
         if (moments)
-            add_moments(list, job, p);
+            add_moments(list, program, p);
     }
 }
 

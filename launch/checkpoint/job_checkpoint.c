@@ -84,7 +84,7 @@ int mtlm_job_checkpoint_space(struct mtlm_job *job, struct mtlm_error *err)
 
     if (!o->save_dir)
         return 0;
-    mtlm_checkpoint_to_save(job, &list);
+    mtlm_checkpoint_to_save(job->program, &list);
     for (int i = 0; i < list.n; i++)
         bytes += list.tensor[i].slice.count * (int64_t) sizeof(float) + 512;
     mtlm_checkpoint_tensors_free(&list);
@@ -245,7 +245,7 @@ static int check_tensors(const struct mtlm_job *job, bool moments,
     struct mtlm_checkpoint_tensors list;
     int rc = 0;
 
-    mtlm_checkpoint_to_load(job, moments, &list);
+    mtlm_checkpoint_to_load(job->program, moments, &list);
     for (int i = 0; i < list.n && rc == 0; i++)
         rc = check_tensor(job, &list.tensor[i], err);
     mtlm_checkpoint_tensors_free(&list);

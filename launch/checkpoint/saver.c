@@ -52,7 +52,7 @@ struct mtlm_saver *mtlm_saver_create(struct mtlm_job *job)
     s->job = job;
     s->thread = mtlm_background_create();
     mtlm_disk_on_call(mtlm_activity_disk_call);
-    mtlm_checkpoint_to_save(job, &s->list);
+    mtlm_checkpoint_to_save(job->program, &s->list);
     return s;
 }
 
@@ -61,7 +61,7 @@ void mtlm_saver_take_program(struct mtlm_saver *s)
     if (!s)
         return;
     mtlm_checkpoint_tensors_free(&s->list);
-    mtlm_checkpoint_to_save(s->job, &s->list);
+    mtlm_checkpoint_to_save(s->job->program, &s->list);
 }
 
 /* Waits for the thread; the watchdog stays quiet while the disk works. */

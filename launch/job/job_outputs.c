@@ -136,14 +136,16 @@ static int take_empty(const char *dir, const char *option, int *lock,
     return check_empty(dir, option, err);
 }
 
-int mtlm_job_outputs_take(const char *dir, const char *option, int *lock,
-                          struct mtlm_error *err)
+int mtlm_job_outputs_take(const char *dir, const char *option, bool *made,
+                          int *lock, struct mtlm_error *err)
 {
-    bool made;
-
-    return check_empty(dir, option, err) < 0 || probe_dir(dir, &made, err) < 0
-               ? -1
-               : take_empty(dir, option, lock, err);
+    *made = false;
+    if (check_empty(dir, option, err) == 0 && probe_dir(dir, made, err) == 0
+        && take_empty(dir, option, lock, err) == 0)
+        return 0;
+    if (*made)
+        rmdir(dir);
+    return -1;
 }
 
 void mtlm_job_outputs_leave(const char *dir, int *lock)

@@ -12,9 +12,9 @@ int mtlm_job_outputs_probe(struct mtlm_job *job, struct mtlm_error *err);
 
 /* Makes dir if there is none, and locks dir for this process.  Refuses a dir
  * that is not empty, that cannot be written, or that another job writes.
- * option: names dir in an error. */
-int mtlm_job_outputs_take(const char *dir, const char *option, int *lock,
-                          struct mtlm_error *err);
+ * option: names dir in an error.  *made: dir is new. */
+int mtlm_job_outputs_take(const char *dir, const char *option, bool *made,
+                          int *lock, struct mtlm_error *err);
 
 /* Unlocks dir, which no job uses from now on. */
 void mtlm_job_outputs_leave(const char *dir, int *lock);

@@ -23,7 +23,7 @@ struct mtlm_synthetic mtlm_job_synthetic_of_rank(
 
     return (struct mtlm_synthetic){.cost =
                                        mtlm_cost_create(&job->cluster, program),
-                                   .jitter = o->jitter,
+                                   .noise = o->jitter,
                                    .speed = slow ? o->slow_rank.speed : 1,
                                    .stretch = o->stretch,
                                    .seed = o->seed,

@@ -14,6 +14,7 @@
 #include "launch/log/append_file.h"
 #include "launch/log/tfevents.h"
 #include "runtime/base/memory.h"
+#include "runtime/file/wire.h"
 
 struct mtlm_tfevents {
     struct mtlm_append_file *file;
@@ -33,73 +34,6 @@ uint32_t mtlm_tfevents_crc32c(const void *data, size_t bytes)
     return ~c;
 }
 
-/* The wire types of protocol buffers, written with a field's number. */
-enum wire { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
-
-static void put_varint(FILE *f, uint64_t value)
-{
-    for (; value > 0x7f; value >>= 7)
-        putc((int) (value & 0x7f) | 0x80, f);
-    putc((int) value, f);
-}
-
-static void put_key(FILE *f, int field, enum wire wire)
-{
-    put_varint(f, field << 3 | wire);
-}
-
-/* The lowest bytes of value, lowest first. */
-static void put_fixed(FILE *f, uint64_t value, int bytes)
-{
-    for (int i = 0; i < bytes; i++)
-        putc((int) (value >> 8 * i & 0xff), f);
-}
-
-static void put_double(FILE *f, int field, double value)
-{
-    uint64_t bits;
-
-    memcpy(&bits, &value, sizeof(bits));
-    put_key(f, field, FIXED64);
-    put_fixed(f, bits, 8);
-}
-
-static void put_float(FILE *f, int field, float value)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &value, sizeof(bits));
-    put_key(f, field, FIXED32);
-    put_fixed(f, bits, 4);
-}
-
-static void put_bytes(FILE *f, int field, const void *data, size_t bytes)
-{
-    put_key(f, field, BYTES);
-    put_varint(f, bytes);
-    fwrite(data, 1, bytes, f);
-}
-
-/* A message or record while it is written, in memory. */
-struct event_part {
-    FILE *f;
-    char *data;
-    size_t bytes;
-};
-
-static FILE *begin_part(struct event_part *part)
-{
-    part->f = open_memstream(&part->data, &part->bytes);
-    if (!part->f)
-        mtlm_fatal(__FILE__, __LINE__, "out of memory for an event");
-    return part->f;
-}
-
-static void end_part(struct event_part *part)
-{
-    fclose(part->f);
-}
-
 static uint32_t mask_crc(const void *data, size_t bytes)
 {
     const uint32_t c = mtlm_tfevents_crc32c(data, bytes);
@@ -107,45 +41,28 @@ static uint32_t mask_crc(const void *data, size_t bytes)
     return (c >> 15 | c << 17) + 0xa282ead8;
 }
 
-/* Writes a record: length, CRC of the length, event, CRC of the event. */
-static void put_record(struct mtlm_tfevents *events, struct event_part *event)
+/* Writes a record: length, CRC of the length, event, CRC of the event.  Frees
+ * the event. */
+static void put_record(struct mtlm_tfevents *events, struct mtlm_wire *event)
 {
-    struct event_part record;
-    FILE *f = begin_part(&record);
+    struct mtlm_wire record = {.n = 0};
 
-    end_part(event);
-    put_fixed(f, event->bytes, 8);
-    fflush(f);
-    put_fixed(f, mask_crc(record.data, 8), 4);
-    fwrite(event->data, 1, event->bytes, f);
-    put_fixed(f, mask_crc(event->data, event->bytes), 4);
-    end_part(&record);
-    mtlm_append_file_put(events->file, record.data, record.bytes);
-    free(record.data);
-    free(event->data);
+    mtlm_wire_append_fixed(&record, event->n, 8);
+    mtlm_wire_append_fixed(&record, mask_crc(record.byte, 8), 4);
+    mtlm_wire_append(&record, event->byte, event->n);
+    mtlm_wire_append_fixed(&record, mask_crc(event->byte, event->n), 4);
+    mtlm_append_file_put(events->file, record.byte, record.n);
+    mtlm_wire_free(&record);
+    mtlm_wire_free(event);
 }
 
 static void put_version(struct mtlm_tfevents *events, double time)
 {
-    static const char version[] = "brain.Event:2";
-    struct event_part event;
-    FILE *f = begin_part(&event);
+    struct mtlm_wire event = {.n = 0};
 
-    put_double(f, 1, time);
-    put_bytes(f, 3, version, sizeof(version) - 1);
+    mtlm_wire_double(&event, 1, time);
+    mtlm_wire_text(&event, 3, "brain.Event:2");
     put_record(events, &event);
-}
-
-static void put_scalar(FILE *f, const struct mtlm_scalar *scalar)
-{
-    struct event_part value;
-    FILE *v = begin_part(&value);
-
-    put_bytes(v, 1, scalar->tag, strlen(scalar->tag));
-    put_float(v, 2, (float) scalar->value);
-    end_part(&value);
-    put_bytes(f, 1, value.data, value.bytes);
-    free(value.data);
 }
 
 struct mtlm_tfevents *mtlm_tfevents_open(const char *dir,
@@ -170,21 +87,22 @@ struct mtlm_tfevents *mtlm_tfevents_open(const char *dir,
 void mtlm_tfevents_add(struct mtlm_tfevents *events, double time, int64_t step,
                        const struct mtlm_scalar *scalar, size_t n)
 {
-    struct event_part event, summary;
-    FILE *f = begin_part(&event), *s = begin_part(&summary);
+    struct mtlm_wire event = {.n = 0}, summary = {.n = 0}, part = {.n = 0};
 
     if (!events->begun)
         put_version(events, time);
     events->begun = true;
-    for (size_t i = 0; i < n; i++)
-        put_scalar(s, &scalar[i]);
-    end_part(&summary);
-    put_double(f, 1, time);
-    put_key(f, 2, VARINT);
-    put_varint(f, step);
-    put_bytes(f, 5, summary.data, summary.bytes);
+    for (size_t i = 0; i < n; i++) {
+        mtlm_wire_text(&part, 1, scalar[i].tag);
+        mtlm_wire_float(&part, 2, (float) scalar[i].value);
+        mtlm_wire_message(&summary, 1, &part);
+    }
+    mtlm_wire_double(&event, 1, time);
+    mtlm_wire_number(&event, 2, (uint64_t) step);
+    mtlm_wire_message(&event, 5, &summary);
     put_record(events, &event);
-    free(summary.data);
+    mtlm_wire_free(&summary);
+    mtlm_wire_free(&part);
 }
 
 int mtlm_tfevents_close(struct mtlm_tfevents *events)

@@ -293,8 +293,9 @@
     OPT(PARALLEL, REPLAN_AFTER, "replan-after", INT, replan_after, "", 0,      \
         1000000, "N",                                                          \
         "measure the same times in the first N iterations, then plan again; "  \
-        "0: never (default: 3 for a pipeline of --schedule auto without "      \
-        "times that trains 30 iterations or more, else 0)")                    \
+        "layers may move to other ranks; 0: never (default: 3 for a pipeline " \
+        "of --schedule auto without times that trains 30 iterations or more, " \
+        "else 0)")                                                             \
     OPT(PARALLEL, WINDOW, "window", REAL, window, "1.5", 1, 1000, "ALPHA",     \
         "microbatches in flight over the fewest that keep a stage busy: more " \
         "memory, less waiting")                                                \
@@ -457,8 +458,13 @@
         "CLUSTER.ini",                                                         \
         "compute nothing: tasks sleep and messages wait as on the machine of " \
         "CLUSTER.ini (launch/clusters)")                                       \
-    OPT(SYNTHETIC, JITTER, "jitter", REAL, jitter, "0", 0, 1, "X",             \
-        "vary each duration by up to this share, drawn from the seed")         \
+    OPT(SYNTHETIC, JITTER, "jitter", JITTER, jitter, "0", 0, 0, "SIGMA[,...]", \
+        "vary F, B and W of each microbatch: lognormal, SIGMA of the "         \
+        "logarithm; transient=CHANCExTIMES; rank=RANK:TIMES")                  \
+    OPT(SYNTHETIC, JITTER_FILE, "jitter-file", TEXT, jitter_file, "", 0, 0,    \
+        "FILE.csv",                                                            \
+        "multiply the times of passes by the factors of FILE.csv, as of a "    \
+        "measured job (perf/stragglers)")                                      \
     OPT(SYNTHETIC, SLOW_RANK, "slow-rank", SLOW, slow_rank, "", 0, 0,          \
         "RANK:SPEED",                                                          \
         "speed of one rank as a share of the others' speed, such as 3:0.8")    \
@@ -471,7 +477,7 @@
         "start no ranks: print time, FLOP/s, idle time and memory of an "      \
         "iteration on the machine of CLUSTER.ini, and stop")                   \
     OPT(PREDICTION, AS, "as", TEXT, as, "", 0, 0,                              \
-        "megatron-2019|v1.0|2020-09|2021|2022|deepspeed",                      \
+        "megatron-2019|v1.0|2020-09|2021|2021-unscattered|2022|deepspeed",     \
         "with --simulate: as published code of that time, with its kernels, "  \
         "its blocking messages and its fixed order")                           \
     OPT(PREDICTION, OURS, "ours", CHOICE, ours, "nothing", 0, 0,               \
@@ -490,10 +496,9 @@
         trace_microbatches, "", 1, 1000000000, "A:B",                          \
         "with --simulate --trace DIR: first and last microbatch to write "     \
         "(default: as many first ones as make 50000 nodes)")                   \
-    OPT(PREDICTION, GRAPH_OUT, "graph-out", TEXT, graph_out, "", 0, 0,         \
-        "FILE.rec",                                                            \
-        "with --simulate: write the graph of the evaluated ranks, for "        \
-        "StarPU's replay and other tools")                                     \
+    OPT(PREDICTION, GRAPH_OUT, "graph-out", TEXT, graph_out, "", 0, 0, "FILE", \
+        "with --simulate: write the graph for other tools: .rec, StarPU's "    \
+        "tasks.rec; .et, Chakra execution traces, one of each rank")           \
     OPT(TESTING, DUMP_FIRST_STEP, "dump-first-step", TEXT, dump_dir, "", 0, 0, \
         "DIR",                                                                 \
         "write weights, batch, loss and gradients of the first iteration to "  \
@@ -522,6 +527,11 @@
         "FILE",                                                                \
         "with --dry-run: write the evaluated order of F, B and W to FILE, in " \
         "the CSV of torch.distributed.pipelining")                             \
+    OPT(GENERAL, BOUND, "bound", CHOICE, bound, "path", 0, 0, "path|lp",       \
+        "with --dry-run: the least that any schedule takes, by the longest "   \
+        "path and the work, or also by memory: linear programs")               \
+    OPT(GENERAL, BOUND_OUT, "bound-out", TEXT, bound_out, "", 0, 0, "FILE",    \
+        "with --bound lp: write the proof to FILE, for perf/check_bound")      \
     OPT(GENERAL, WORLD_SIZE, "world-size", INT, world_size, "", 1, 1048576,    \
         "N",                                                                   \
         "with --dry-run or --simulate: number of ranks (default: those of "    \

@@ -22,6 +22,7 @@ enum mtlm_option_type {
     MTLM_OPTION_SPLIT,     /* text, as models/text/split.h reads it */
     MTLM_OPTION_RAMP,      /* struct mtlm_ramp without full; three numbers */
     MTLM_OPTION_SLOW,      /* struct mtlm_slow_rank, written RANK:SPEED */
+    MTLM_OPTION_JITTER,    /* struct mtlm_noise, as option_jitter.h reads it */
     MTLM_OPTION_EPILOGUES, /* struct mtlm_epilogue_wishes, KIND:WAY,... */
     MTLM_OPTION_ACTION, /* enum mtlm_options_request; not in configuration files
                          */

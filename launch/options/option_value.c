@@ -4,12 +4,12 @@
 #include "config.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch/options/option_jitter.h"
+#include "launch/options/option_number.h"
 #include "launch/options/option_value.h"
 #include "models/text/split.h"
 #include "runtime/base/memory.h"
@@ -23,29 +23,6 @@ static int refuse(const char *label, const char *text, const char *what,
     return mtlm_error_set(err, MTLM_EXIT_USAGE, "%s is '%.*s%s', it must be %s",
                           label, shown, text,
                           strlen(text) > (size_t) shown ? "..." : "", what);
-}
-
-static bool parse_int(const char *text, double min, double max, int64_t *value)
-{
-    char *end;
-
-    if (text[strspn(text, "-0123456789")] || !*text)
-        return false;
-    errno = 0;
-    *value = strtoll(text, &end, 10);
-    return !*end && !errno && *value >= (int64_t) min
-           && *value <= (int64_t) max;
-}
-
-/* Decimal only: no "nan", "inf" or hexadecimal. */
-static bool parse_real(const char *text, double min, double max, double *value)
-{
-    char *end;
-
-    if (text[strspn(text, "+-.0123456789eE")] || !*text)
-        return false;
-    *value = strtod(text, &end);
-    return !*end && isfinite(*value) && *value >= min && *value <= max;
 }
 
 /* Most characters of a text, and of a list. */
@@ -100,8 +77,9 @@ static bool parse_range(const char *text, double min, double max,
         return false;
     memcpy(first, text, n);
     first[n] = '\0';
-    return parse_int(first, min, max, &value->first)
-           && parse_int(text + n + 1, (double) value->first, max, &value->last);
+    return mtlm_option_number_int(first, min, max, &value->first)
+           && mtlm_option_number_int(text + n + 1, (double) value->first, max,
+                                     &value->last);
 }
 
 /* RANK:SPEED. */
@@ -114,8 +92,8 @@ static bool parse_slow(const char *text, struct mtlm_slow_rank *value)
         return false;
     memcpy(rank, text, n);
     rank[n] = '\0';
-    return parse_int(rank, 0, INT32_MAX, &value->rank)
-           && parse_real(text + n + 1, 0.01, 100, &value->speed);
+    return mtlm_option_number_int(rank, 0, INT32_MAX, &value->rank)
+           && mtlm_option_number_real(text + n + 1, 0.01, 100, &value->speed);
 }
 
 /* The kinds of --epilogues, and their fields. */
@@ -191,7 +169,7 @@ static bool parse_ramp(const char *text, double min, double max,
             return false;
         memcpy(word, text, n);
         word[n] = '\0';
-        if (!parse_int(word, min, max, number[i]))
+        if (!mtlm_option_number_int(word, min, max, number[i]))
             return false;
         text += n;
     }
@@ -202,15 +180,15 @@ static int set_numbers(const struct mtlm_option *o, void *field,
                        const char *text, const char *label,
                        struct mtlm_error *err)
 {
-    char what[96];
+    char what[192];
 
     if (o->type == MTLM_OPTION_INT) {
-        if (parse_int(text, o->min, o->max, field))
+        if (mtlm_option_number_int(text, o->min, o->max, field))
             return 0;
         snprintf(what, sizeof(what), "a whole number from %.0f to %.0f", o->min,
                  o->max);
     } else if (o->type == MTLM_OPTION_REAL) {
-        if (parse_real(text, o->min, o->max, field))
+        if (mtlm_option_number_real(text, o->min, o->max, field))
             return 0;
         snprintf(what, sizeof(what), "a number from %.6g to %.6g", o->min,
                  o->max);
@@ -231,6 +209,10 @@ static int set_numbers(const struct mtlm_option *o, void *field,
             return 0;
         snprintf(what, sizeof(what),
                  "RANK:SPEED, a rank's number and a speed from 0.01 to 100");
+    } else if (o->type == MTLM_OPTION_JITTER) {
+        if (mtlm_option_jitter_parse(text, field))
+            return 0;
+        snprintf(what, sizeof(what), MTLM_OPTION_JITTER_FORM);
     } else {
         if (parse_range(text, o->min, o->max, field))
             return 0;
@@ -304,6 +286,7 @@ int mtlm_option_value_set(struct mtlm_options *options,
     case MTLM_OPTION_RANGE:
     case MTLM_OPTION_RAMP:
     case MTLM_OPTION_SLOW:
+    case MTLM_OPTION_JITTER:
     case MTLM_OPTION_EPILOGUES:
         rc = set_numbers(o, field, text, label, err);
         break;
@@ -330,19 +313,6 @@ int mtlm_option_value_set(struct mtlm_options *options,
     if (rc == 0)
         options->source[option] = source;
     return rc;
-}
-
-/* The shortest text that reads back as the same number. */
-static void write_real(double value, FILE *out)
-{
-    char text[40];
-
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof(text), "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            break;
-    }
-    fputs(text, out);
 }
 
 static void write_choice(const char *choices, int choice, FILE *out)
@@ -378,7 +348,7 @@ void mtlm_option_value_write(const struct mtlm_options *options,
         fprintf(out, "%" PRId64, *(const int64_t *) field);
         break;
     case MTLM_OPTION_REAL:
-        write_real(*(const double *) field, out);
+        mtlm_option_number_write(*(const double *) field, out);
         break;
     case MTLM_OPTION_TEXT:
     case MTLM_OPTION_WORDS:
@@ -400,7 +370,10 @@ void mtlm_option_value_write(const struct mtlm_options *options,
         break;
     case MTLM_OPTION_SLOW:
         fprintf(out, "%" PRId64 ":", slow->rank);
-        write_real(slow->speed, out);
+        mtlm_option_number_write(slow->speed, out);
+        break;
+    case MTLM_OPTION_JITTER:
+        mtlm_option_jitter_write(field, out);
         break;
     case MTLM_OPTION_EPILOGUES:
         write_epilogues(field, out);

@@ -37,6 +37,8 @@ void mtlm_options_free(struct mtlm_options *options)
     free(options->order);
     options->order = NULL;
     mtlm_stage_times_free(&options->times);
+    mtlm_noise_table_free(options->jitter_table);
+    options->jitter_table = NULL;
     mtlm_tokenizer_close(options->tokenizer);
     options->tokenizer = NULL;
     free(options->options_path);

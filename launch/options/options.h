@@ -12,6 +12,7 @@
 #include "graph/build/program.h"
 #include "graph/build/ramp.h"
 #include "graph/layout.h"
+#include "graph/predict/noise.h"
 #include "launch/options/option_list.h"
 #include "models/model.h"
 #include "models/text/tokenizer.h"
@@ -62,6 +63,7 @@ enum mtlm_comm_node { MTLM_COMM_ACQUIRE, MTLM_COMM_TASK };
 
 enum mtlm_log_format { MTLM_LOG_SHORT, MTLM_LOG_MEGATRON };
 
+enum mtlm_bound_kind { MTLM_BOUND_PATH, MTLM_BOUND_LP };
 enum mtlm_svg_detail { MTLM_SVG_BOX, MTLM_SVG_OP };
 
 /* A slow rank: its speed as a share of the others' speed; 0: no slow rank. */
@@ -167,7 +169,9 @@ struct mtlm_options {
 
     /* Synthetic runs */
     char *cluster_file; /* or NULL: no synthetic run */
-    double jitter;      /* share of each duration */
+    struct mtlm_noise jitter;
+    char *jitter_file; /* or NULL; read into: */
+    struct mtlm_noise_table *jitter_table;
     struct mtlm_slow_rank slow_rank;
     double stretch; /* factor of all durations */
 
@@ -211,6 +215,8 @@ struct mtlm_options {
 
     char *svg;          /* picture of the plan, or NULL */
     char *schedule_out; /* order of the plan, or NULL */
+    enum mtlm_bound_kind bound;
+    char *bound_out; /* proof of the bound, or NULL */
 
     /* Tracing */
     char *trace_dir; /* or NULL: no trace */

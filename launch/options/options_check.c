@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "launch/options/option_table.h"
+#include "launch/options/options_bound.h"
 #include "launch/options/options_check.h"
 #include "launch/options/options_recipe.h"
 #include "launch/options/options_replan.h"
@@ -163,6 +164,7 @@ int mtlm_options_check(const struct mtlm_options *options,
                               options->row_parts, model->seq_length);
     if (check_recompute(options, err) < 0
         || mtlm_options_synthetic_check(options, err) < 0
+        || mtlm_options_bound_check(options, err) < 0
         || mtlm_options_replan_check(options, err) < 0
         || mtlm_options_recipe_check(options, err) < 0)
         return -1;

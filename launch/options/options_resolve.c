@@ -22,6 +22,7 @@
 #include "launch/options/options_schedule.h"
 #include "launch/options/options_simulate.h"
 #include "launch/options/options_stages.h"
+#include "launch/options/options_synthetic.h"
 #include "launch/options/options_times.h"
 #include "launch/options/options_tokenizer.h"
 #include "launch/options/options_trace.h"
@@ -173,6 +174,7 @@ int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
     if (mtlm_options_order_resolve(options, err) < 0
         || mtlm_options_schedule_resolve(options, err) < 0
         || mtlm_options_times_resolve(options, err) < 0
+        || mtlm_options_synthetic_resolve(options, err) < 0
         || mtlm_options_stages_resolve(options, err) < 0)
         return -1;
     if (mtlm_options_precision_resolve(options, err) < 0)

@@ -43,20 +43,24 @@ static int check_graph_out(const struct mtlm_options *o, struct mtlm_error *err)
 {
     const char *ending = o->graph_out ? strrchr(o->graph_out, '.') : NULL;
 
-    if (!o->graph_out || (ending && strcmp(ending, ".rec") == 0))
+    if (!o->graph_out
+        || (ending
+            && (strcmp(ending, ".rec") == 0 || strcmp(ending, ".et") == 0)))
         return 0;
     return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                          "--graph-out is '%.200s', its name must end in .rec",
+                          "--graph-out is '%.200s', its name must end in .rec "
+                          "or .et",
                           o->graph_out);
 }
 
 /* Refuses what changes durations of a run, or needs a run. */
 static int check_effects(const struct mtlm_options *o, struct mtlm_error *err)
 {
-    const char *time = o->jitter > 0            ? "jitter"
-                       : o->slow_rank.speed > 0 ? "slow-rank"
-                       : o->stretch != 1        ? "stretch"
-                                                : NULL;
+    const char *time = o->jitter_file                  ? "jitter-file"
+                       : mtlm_noise_is_any(&o->jitter) ? "jitter"
+                       : o->slow_rank.speed > 0        ? "slow-rank"
+                       : o->stretch != 1               ? "stretch"
+                                                       : NULL;
     if (time)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--simulate lets one rank stand for its group "
@@ -93,7 +97,7 @@ static int resolve_profile(struct mtlm_options *o, struct mtlm_error *err)
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,
             "--as is '%.40s', it must be megatron-2019, v1.0, "
-            "2020-09, 2021, 2022 or deepspeed",
+            "2020-09, 2021, 2021-unscattered, 2022 or deepspeed",
             o->as);
     if (mtlm_options_published_order(o)
         && mtlm_options_given(o, MTLM_OPT_SCHEDULE_MODE))

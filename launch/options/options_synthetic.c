@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "launch/options/jitter_file.h"
 #include "launch/options/options_synthetic.h"
 
 static int check_results(const struct mtlm_options *o, struct mtlm_error *err)
@@ -31,10 +32,29 @@ static int check_results(const struct mtlm_options *o, struct mtlm_error *err)
     return 0;
 }
 
+int mtlm_options_synthetic_resolve(struct mtlm_options *options,
+                                   struct mtlm_error *err)
+{
+    mtlm_noise_table_free(options->jitter_table);
+    options->jitter_table = NULL;
+    if (options->jitter_file) {
+        options->jitter_table =
+            mtlm_jitter_file_read(options->jitter_file, err);
+        if (!options->jitter_table)
+            return -1;
+    }
+    options->jitter.table = options->jitter_table;
+    return 0;
+}
+
 int mtlm_options_synthetic_check(const struct mtlm_options *options,
                                  struct mtlm_error *err)
 {
-    const char *only = options->jitter > 0            ? "jitter"
+    const bool run = options->request != MTLM_REQUEST_PLAN;
+    const char *noise = options->jitter_file                  ? "jitter-file"
+                        : mtlm_noise_is_any(&options->jitter) ? "jitter"
+                                                              : NULL;
+    const char *only = noise && run                   ? noise
                        : options->slow_rank.speed > 0 ? "slow-rank"
                        : options->stretch != 1        ? "stretch"
                                                       : NULL;
@@ -44,7 +64,7 @@ int mtlm_options_synthetic_check(const struct mtlm_options *options,
     if (only)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--%s changes modelled durations and needs "
-                              "--synthetic CLUSTER.ini",
-                              only);
+                              "--synthetic CLUSTER.ini%s",
+                              only, only == noise ? " or --dry-run" : "");
     return 0;
 }

@@ -5,6 +5,10 @@
 
 /* --synthetic: the options that a synthetic run takes or refuses. */
 
+/* Reads the file of --jitter-file.  -1 with MTLM_EXIT_USAGE and a sentence. */
+int mtlm_options_synthetic_resolve(struct mtlm_options *options,
+                                   struct mtlm_error *err);
+
 /* Refuses options that need computed values, and options that need
  * --synthetic. */
 int mtlm_options_synthetic_check(const struct mtlm_options *options,

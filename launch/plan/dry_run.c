@@ -17,6 +17,7 @@
 #include "launch/plan/dry_run_job.h"
 #include "launch/plan/dry_run_schedule.h"
 #include "launch/plan/layout_choice.h"
+#include "launch/plan/plan_size.h"
 #include "launch/plan/plan_table.h"
 #include "launch/plan/schedule_choice.h"
 #include "launch/plan/step.h"
@@ -253,8 +254,12 @@ static int print_plan(const struct dry_run *d, struct mtlm_error *err)
         .model = o->preset ? o->preset : "mtlm-dag",
         .name = mtlm_options_schedule_name(o),
         .order = o->schedule_out,
+        .bound_lp = o->bound == MTLM_BOUND_LP,
+        .bound = o->bound_out,
         .times = times,
-        .without = without_order(o)};
+        .without = without_order(o),
+        .noise = mtlm_noise_is_any(&o->jitter) ? &o->jitter : NULL,
+        .seed = o->seed};
 
     fprintf(d->out, "mtlm-dag %s: a plan, nothing runs\n", PACKAGE_VERSION);
     if (d->options->notes)
@@ -272,6 +277,16 @@ static int print_plan(const struct dry_run *d, struct mtlm_error *err)
     return 0;
 }
 
+/* Refuses a schedule whose boxes alone are too many. */
+static int check_size(const struct dry_run *d, struct mtlm_error *err)
+{
+    const struct mtlm_choice *c = &d->choice;
+    const struct mtlm_program_config config =
+        mtlm_wish_config(&d->wish, c->tp, c->pp, c->dp, c->micro_batch);
+
+    return d->options->eval_only ? 0 : mtlm_plan_size_check(&config, 1, err);
+}
+
 /* Chooses the layout and settles options and wish. */
 static int choose_layout(struct dry_run *d, struct mtlm_options *options,
                          struct mtlm_error *err)
@@ -285,6 +300,7 @@ static int choose_layout(struct dry_run *d, struct mtlm_options *options,
             && mtlm_layout_choice_check_memory(options, &d->choice, &d->hosts,
                                                err)
                    < 0)
+        || check_size(d, err) < 0
         || mtlm_layout_choice_take(options, &d->wish, &d->choice, err) < 0)
         return -1;
     return 0;
@@ -296,11 +312,6 @@ static int read_cluster(struct dry_run *d, struct mtlm_options *options,
 {
     if (!options->cluster_file)
         return 0;
-    if (options->jitter > 0)
-        mtlm_options_note(options,
-                          "--jitter %g: without effect on the plan, which "
-                          "counts by mean times",
-                          options->jitter);
     if (options->times.stages > 0)
         mtlm_options_note(options,
                           "--synthetic %s: without effect on the plan, which "
@@ -337,10 +348,13 @@ int mtlm_dry_run(struct mtlm_options *options, FILE *out,
     d.config = mtlm_wish_config(&d.wish, d.choice.tp, d.choice.pp, d.choice.dp,
                                 d.choice.micro_batch);
     mtlm_activation_memory_measure(&d.config);
+    if (!options->eval_only)
+        rc = mtlm_dry_run_schedule_check(&d.config, err);
     d.outline = mtlm_outline_create(&d.config, d.hosts.process_bytes);
     d.choice.need = mtlm_choose_need(&d.hosts, &d.outline);
     mtlm_step_clear();
-    rc = print_plan(&d, err);
+    if (rc == 0)
+        rc = print_plan(&d, err);
     mtlm_outline_destroy(&d.outline);
     mtlm_activation_memory_free(&d.config.activation);
     return rc;

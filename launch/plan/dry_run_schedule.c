@@ -9,8 +9,11 @@
 #include "graph/predict/hold.h"
 #include "graph/predict/work.h"
 #include "launch/plan/dry_run_schedule.h"
+#include "launch/plan/plan_bound.h"
 #include "launch/plan/plan_modes.h"
+#include "launch/plan/plan_noise.h"
 #include "launch/plan/plan_order.h"
+#include "launch/plan/plan_size.h"
 #include "launch/plan/stage_text.h"
 #include "launch/plan/step.h"
 #include "launch/trace/export/export.h"
@@ -259,12 +262,23 @@ static void number_workers(struct mtlm_evaluation *e,
     free(free_at);
 }
 
+int mtlm_dry_run_schedule_check(const struct mtlm_program_config *config,
+                                struct mtlm_error *err)
+{
+    struct mtlm_work work = mtlm_work_create(config);
+    const int rc = mtlm_plan_size_check(config, work.pipeline.pieces, err);
+
+    mtlm_work_free(&work);
+    return rc;
+}
+
 int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
                           const struct mtlm_dry_run_files *files, FILE *out,
                           struct mtlm_error *err)
 {
     struct mtlm_work work;
     struct mtlm_evaluation e;
+    double work_s;
     int rc = 0;
 
     mtlm_step_show("evaluating the schedule");
@@ -282,14 +296,18 @@ int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
     } else {
         print_shares(&e, files->name, out);
     }
+    work_s = files->times ? 0 : (1 - e.bubble) * e.makespan_s;
     if (config->order)
-        mtlm_plan_modes_print(config, files->without,
-                              files->times ? 0 : (1 - e.bubble) * e.makespan_s,
-                              out);
+        mtlm_plan_modes_print(config, files->without, work_s, out);
+    if (files->noise)
+        mtlm_plan_noise_print(config, files->noise, files->seed, files->without,
+                              work_s, out);
     print_windows(&work, out);
     if (config->layout.virtual_stages > 1 && mtlm_program_is_ordered(config))
         print_slots(config, &work, out);
-    if (files->svg)
+    if (files->bound_lp)
+        rc = mtlm_plan_bound(config, &work, &e, files->bound, out, err);
+    if (rc == 0 && files->svg)
         rc = draw(&work, &e, files, err);
     if (rc == 0 && files->order)
         rc = mtlm_plan_order_write(files->order, config, &work, &e, err);

@@ -7,9 +7,11 @@
 
 #include "graph/build/ring.h"
 #include "graph/predict/search_order.h"
+#include "graph/predict/search_program.h"
 #include "launch/options/options_note.h"
 #include "launch/options/options_schedule.h"
 #include "launch/plan/order_choice.h"
+#include "launch/plan/step.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/plural.h"
 #include "runtime/machine/plugin.h"
@@ -32,18 +34,31 @@ static bool workers_wait(void)
     return strcmp(mtlm_plugin_wanted(), "mtlm") == 0;
 }
 
-/* Takes the best order to options and wish if the order is shorter than the
- * windows of config. */
+/* Searches windows and order for config: first by stages, then by programs if
+ * the machine is modelled.  Takes the order to options and wish if the order is
+ * shorter than windows. */
 static void search_order(struct mtlm_options *options, struct mtlm_wish *wish,
                          struct mtlm_program_config *config, int chunks,
                          struct mtlm_found_order *windows,
                          struct mtlm_found_order *found)
 {
-    if (options->eval_only
-        || !mtlm_search_order(config, chunks, &wish->machine, workers_wait(),
-                              windows, found))
+    const struct mtlm_search_program programs = {
+        .machine = &wish->machine, .chunks = chunks, .waits = workers_wait()};
+
+    if (options->eval_only)
         return;
+    mtlm_step_show("searching an order");
+    mtlm_search_order(config, chunks, &wish->machine, programs.waits, windows,
+                      found);
+    if (wish->machine.cluster
+        && config->layout.placement != MTLM_PLACEMENT_POLICY) {
+        mtlm_step_show("comparing schedules");
+        mtlm_search_program(&programs, config, windows, found);
+    }
+    mtlm_step_clear();
     config->layout = found->layout;
+    if (found->order.ranks == 0)
+        return;
     mtlm_order_choice_take(options, wish, config, &found->order);
     options->schedule_mode = found->follow;
     wish->config.follow = found->follow;
@@ -57,7 +72,7 @@ static void describe_gain(const struct mtlm_found_order *windows,
     const double gain = 100 * (1 - found->seconds / windows->seconds);
     const double late = 100 * (1 - found->late_seconds / windows->late_seconds);
 
-    if (gain >= .1)
+    if (gain >= .1 || found->late_seconds == 0)
         snprintf(text, bytes, "%.2f %% shorter", gain);
     else
         snprintf(text, bytes, "%.2f %% shorter behind late messages", late);
@@ -89,6 +104,22 @@ static void note_search(struct mtlm_options *options,
                       config->act_mem);
 }
 
+/* Notes a pipeline of which no order is searched. */
+static void note_limit(struct mtlm_options *options,
+                       const struct mtlm_program_config *config)
+{
+    const struct mtlm_boxes boxes = mtlm_program_boxes(config);
+    const int n = mtlm_boxes_count(&boxes);
+
+    if (config->layout.workers > 1 || n <= MTLM_SEARCH_ORDER_BOXES
+        || config->layout.placement == MTLM_PLACEMENT_POLICY)
+        return;
+    mtlm_options_note(options,
+                      "schedule %s: windows only, no order is searched: %d "
+                      "passes an iteration, and the limit is %d",
+                      config->schedule->name, n, MTLM_SEARCH_ORDER_BOXES);
+}
+
 void mtlm_order_choice_search(struct mtlm_options *options,
                               struct mtlm_wish *wish,
                               struct mtlm_program_config *config, int chunks)
@@ -97,12 +128,15 @@ void mtlm_order_choice_search(struct mtlm_options *options,
 
     search_order(options, wish, config, chunks, &windows, &found);
     note_search(options, config, &windows, &found);
+    note_limit(options, config);
 }
 
 void mtlm_order_choice_places(struct mtlm_options *options,
                               struct mtlm_wish *wish,
                               const struct mtlm_program_config *config)
 {
+    const struct mtlm_search_program programs = {.machine = &wish->machine,
+                                                 .waits = true};
     struct mtlm_found_order windows, found;
     char gain[48];
 
@@ -112,6 +146,11 @@ void mtlm_order_choice_places(struct mtlm_options *options,
         || mtlm_options_schedule_follows(options)
         || !mtlm_search_order_own(config, &windows, &found))
         return;
+    if (wish->machine.cluster
+        && !mtlm_search_program_allows(&programs, config, &found)) {
+        mtlm_found_order_free(&found);
+        return;
+    }
     mtlm_order_choice_take(options, wish, config, &found.order);
     options->schedule_mode = wish->config.follow = MTLM_FOLLOW_HINT;
     describe_gain(&windows, &found, gain, sizeof(gain));

@@ -2,7 +2,7 @@
 
 #include "config.h"
 
-#include <math.h>
+#include <stdio.h>
 
 #include "graph/build/ring.h"
 #include "graph/predict/work.h"
@@ -21,58 +21,76 @@ static bool is_refused(const struct mtlm_program_config *config)
     return mtlm_ring_check(config, &err) < 0;
 }
 
-/* Returns the seconds of an iteration; NAN if a run refuses the program. */
-static double evaluate(const struct mtlm_program_config *config)
+/* Appends a mode, unless a run refuses the mode. */
+static void add_mode(struct mtlm_plan_mode *mode, int *n, const char *name,
+                     const struct mtlm_program_config *config)
 {
-    struct mtlm_evaluation e;
-    struct mtlm_work work;
-
     if (is_refused(config))
-        return NAN;
-    work = mtlm_work_create(config);
-    e = mtlm_work_evaluate(&work, config);
-    mtlm_evaluation_free(&e);
-    mtlm_work_free(&work);
-    return e.makespan_s;
-}
-
-/* Prints an evaluation behind the text before; NAN: prints nothing. */
-static void print_one(const char *before, const char *name, double seconds,
-                      double work_s, FILE *out)
-{
-    if (isnan(seconds))
         return;
-    fprintf(out, "%s%s ", before, name);
-    if (work_s > 0)
-        fprintf(out, "%.4f x", seconds / work_s);
-    else
-        fprintf(out, "%.6g s", seconds);
+    mode[*n] = (struct mtlm_plan_mode){.config = *config};
+    snprintf(mode[*n].name, sizeof(mode[*n].name), "%s", name);
+    ++*n;
 }
 
-void mtlm_plan_modes_print(const struct mtlm_program_config *config,
-                           const char *without, double work_s, FILE *out)
+int mtlm_plan_modes_list(const struct mtlm_program_config *config,
+                         const char *without,
+                         struct mtlm_plan_mode mode[MTLM_PLAN_MODES])
 {
     static const char *const names[] = {[MTLM_FOLLOW_STRICT] = "strict",
                                         [MTLM_FOLLOW_HINT] = "hint",
                                         [MTLM_FOLLOW_WINDOWS] = "windows"};
     struct mtlm_program_config one = *config;
-    const char *before = "modes            ";
+    int n = 0, ordered;
 
-    for (int mode = 0; mode <= MTLM_FOLLOW_WINDOWS; mode++) {
-        double seconds;
-
-        one.follow = mode;
-        seconds = evaluate(&one);
-        print_one(before, names[mode], seconds, work_s, out);
-        before = isnan(seconds) ? before : ", ";
+    for (int follow = 0; config->order && follow <= MTLM_FOLLOW_WINDOWS;
+         follow++) {
+        one.follow = follow;
+        add_mode(mode, &n, names[follow], &one);
     }
+    ordered = n;
     one.order = NULL;
-    if (without) {
+    if (!config->order)
+        add_mode(mode, &n, config->schedule->name, config);
+    else if (without) {
         char name[40];
 
         snprintf(name, sizeof(name), "without %s", without);
-        print_one(before[0] == ',' ? "; " : before, name, evaluate(&one),
-                  work_s, out);
+        add_mode(mode, &n, name, &one);
+    }
+    if (n > ordered)
+        mode[ordered].without = true;
+    return n;
+}
+
+static double evaluate(const struct mtlm_program_config *config)
+{
+    struct mtlm_work work = mtlm_work_create(config);
+    struct mtlm_evaluation e = mtlm_work_evaluate(&work, config);
+
+    mtlm_evaluation_free(&e);
+    mtlm_work_free(&work);
+    return e.makespan_s;
+}
+
+void mtlm_plan_modes_print(const struct mtlm_program_config *config,
+                           const char *without, double work_s, FILE *out)
+{
+    struct mtlm_plan_mode mode[MTLM_PLAN_MODES];
+    const int n = mtlm_plan_modes_list(config, without, mode);
+
+    fprintf(out, "modes            ");
+    for (int i = 0; i < n; i++) {
+        const double seconds = evaluate(&mode[i].config);
+
+        fprintf(out, "%s%s ",
+                i == 0            ? ""
+                : mode[i].without ? "; "
+                                  : ", ",
+                mode[i].name);
+        if (work_s > 0)
+            fprintf(out, "%.4f x", seconds / work_s);
+        else
+            fprintf(out, "%.6g s", seconds);
     }
     fprintf(out, "\n");
 }

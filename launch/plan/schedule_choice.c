@@ -143,6 +143,35 @@ static int check_slow_rank(const struct mtlm_stage_cost *machine,
                           machine->slow_rank, machine->speed, ranks - 1);
 }
 
+/* Refuses a rank of --jitter that the job lacks, and factors of --jitter-file
+ * for another pipeline. */
+static int check_jitter(const struct mtlm_options *options,
+                        const struct mtlm_program_config *config,
+                        struct mtlm_error *err)
+{
+    const struct mtlm_layout *layout = &config->layout;
+    const struct mtlm_noise_table *table = options->jitter.table;
+    const int ranks = mtlm_layout_ranks(layout);
+    const struct mtlm_noise_rank *absent =
+        mtlm_noise_absent(&options->jitter, ranks);
+
+    if (table
+        && (table->stages != mtlm_layout_stages(layout)
+            || table->microbatches != config->microbatches))
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "--jitter-file %s is of %d stages and %d microbatches, and there "
+            "are %d x %d and %" PRId64,
+            options->jitter_file, table->stages, table->microbatches,
+            layout->pp, layout->virtual_stages, config->microbatches);
+    if (!absent)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "--jitter rank=%" PRId64
+                          ":%g: this job has the ranks 0 to %d",
+                          absent->rank, absent->times, ranks - 1);
+}
+
 /* Refuses times of another number of stages. */
 static int check_times(const struct mtlm_options *o,
                        const struct mtlm_program_config *config,
@@ -187,9 +216,7 @@ static void search(struct mtlm_options *options, struct mtlm_wish *wish,
     const int chunks = fixed ? config->layout.virtual_stages : 0;
 
     mtlm_search_schedule(config, chunks, &wish->machine);
-    /* Rounds down as printed: windows grow just above the alpha that was
-     * found. */
-    config->window = floor(config->window * 1e4) / 1e4;
+    config->window = mtlm_search_alpha(config->window);
     mtlm_order_choice_search(options, wish, config, chunks);
     wish->config.window = config->window;
     wish->config.act_mem = config->act_mem;
@@ -331,7 +358,8 @@ int mtlm_schedule_choice_settle(struct mtlm_options *options,
     if (check_stages(&config, err) < 0
         || check_order(options, wish, &config, err) < 0
         || check_lanes(options, &config, err) < 0
-        || check_slow_rank(&wish->machine, &config.layout, err) < 0)
+        || check_slow_rank(&wish->machine, &config.layout, err) < 0
+        || check_jitter(options, &config, err) < 0)
         return -1;
     if ((config.schedule->least_chunks > 1
          || mtlm_options_schedule_follows(options))

@@ -1,6 +1,8 @@
-/* Times and windows of stages in words. */
+/* Times, layers and windows of stages in words. */
 
 #include "config.h"
+
+#include <inttypes.h>
 
 #include "launch/plan/stage_text.h"
 
@@ -14,6 +16,21 @@ void mtlm_stage_text_pass(const char *name, const double *seconds, int stages,
     for (int k = 0; k < stages && k < MANY_STAGES; k++)
         fprintf(out, " %.4g", 1e3 * seconds[k]);
     fprintf(out, "%s ms", stages > MANY_STAGES ? " ..." : "");
+}
+
+void mtlm_stage_text_layers(const struct mtlm_layout *layout,
+                            int64_t num_layers, FILE *out)
+{
+    const int stages = mtlm_layout_stages(layout);
+
+    for (int k = 0; k < stages && k < MANY_STAGES; k++) {
+        int64_t first, count;
+
+        mtlm_layout_layers(layout, num_layers, k, &first, &count);
+        fprintf(out, " %" PRId64, count);
+    }
+    if (stages > MANY_STAGES)
+        fputs(" ...", out);
 }
 
 void mtlm_stage_text_windows(const struct mtlm_window *window, int stages,

@@ -62,18 +62,18 @@ static void gather_records(struct mtlm_ranks *ranks,
     free(swap);
 }
 
-static struct mtlm_stage_times take_medians(const struct mtlm_job *job,
-                                            const struct mtlm_record *record,
-                                            size_t n)
+static void take_medians(const struct mtlm_job *job,
+                         const struct mtlm_record *record, size_t n,
+                         struct mtlm_measured_times *times)
 {
     const struct mtlm_trace_info info = {.ranks = mtlm_ranks_size(job->ranks)};
+    const int stages = mtlm_layout_stages(&job->layout);
     struct mtlm_trace_records *records =
         mtlm_trace_records_create(record, n, &info);
-    struct mtlm_stage_times times =
-        mtlm_trace_stage_medians(records, mtlm_layout_stages(&job->layout));
 
+    times->stage = mtlm_trace_stage_medians(records, stages);
+    times->in_layers = mtlm_trace_layer_medians(records, stages);
     mtlm_trace_records_destroy(records);
-    return times;
 }
 
 /* Gives all ranks the times of rank 0; the others' are 0. */
@@ -85,19 +85,31 @@ static void share_times(struct mtlm_ranks *ranks,
 }
 
 int mtlm_measured_times(struct mtlm_job *job, int64_t first,
-                        struct mtlm_stage_times *times, struct mtlm_error *err)
+                        struct mtlm_measured_times *times,
+                        struct mtlm_error *err)
 {
+    const int stages = mtlm_layout_stages(&job->layout);
     size_t n;
     struct mtlm_record *record = own_records(job, first, &n);
 
     gather_records(job->ranks, &record, &n);
-    *times = mtlm_ranks_rank(job->ranks) == 0
-                 ? take_medians(job, record, n)
-                 : mtlm_stage_times_create(mtlm_layout_stages(&job->layout));
+    if (mtlm_ranks_rank(job->ranks) == 0)
+        take_medians(job, record, n, times);
+    else
+        *times = (struct mtlm_measured_times){mtlm_stage_times_create(stages),
+                                              mtlm_stage_times_create(stages)};
     free(record);
-    share_times(job->ranks, times);
-    if (mtlm_trace_stage_medians_check(times, err) == 0)
+    share_times(job->ranks, &times->stage);
+    share_times(job->ranks, &times->in_layers);
+    if (mtlm_trace_stage_medians_check(&times->stage, err) == 0
+        && mtlm_trace_stage_medians_check(&times->in_layers, err) == 0)
         return 0;
-    mtlm_stage_times_free(times);
+    mtlm_measured_times_free(times);
     return -1;
+}
+
+void mtlm_measured_times_free(struct mtlm_measured_times *times)
+{
+    mtlm_stage_times_free(&times->stage);
+    mtlm_stage_times_free(&times->in_layers);
 }

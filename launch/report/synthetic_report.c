@@ -102,7 +102,8 @@ static struct mtlm_trace_summary *evaluate_run(
         .iterations = last + 1,
         .seconds = item_seconds,
         .arg = e,
-        .serial = e->job->options.transport == MTLM_USE_SERIAL,
+        .turns = e->job->options.transport == MTLM_USE_SERIAL ? MTLM_TURNS_ALL
+                                                              : MTLM_TURNS_NONE,
         .hold = holds ? advice.share : 0,
         .leaves_backward = advice.leaves_backward};
     struct mtlm_execution run = mtlm_evaluate_program(&job);

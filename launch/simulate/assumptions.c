@@ -85,11 +85,17 @@ int mtlm_assumptions_print(const struct mtlm_prediction *prediction,
     print_order(prediction, options, out);
     if (print_numbers(options, out, err) < 0)
         return -1;
+    if (prediction->narrow_bytes > 0)
+        fprintf(out,
+                "  precision      fp32, but the file counts elements of %g "
+                "bytes, at its rates for them; --fp16 or --bf16 says so\n",
+                prediction->narrow_bytes);
     fprintf(out,
             "  iteration      the first one, from an idle machine to the last "
             "optimizer node\n"
-            "  messages       at the rates of the file; no two slow each "
-            "other, and overlap_tax slows kernels beside them\n"
+            "  messages       at the rates of the file; collectives of a kind "
+            "take turns, no others slow each other; overlap_tax slows kernels "
+            "beside them\n"
             "  not modelled   the runtime's own time, data input, validation, "
             "checkpoints, jitter, faults\n");
     return 0;

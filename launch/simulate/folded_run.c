@@ -35,19 +35,14 @@ double mtlm_folded_run_memory(const struct mtlm_folded_run *run)
 struct mtlm_evaluate_program mtlm_folded_run_job(struct mtlm_folded_run *run,
                                                  bool serial)
 {
-    return (struct mtlm_evaluate_program){
-        .program = (const struct mtlm_program *const *) run->programs.program,
-        .n = run->programs.n,
-        .iterations = 1,
-        .seconds = mtlm_pipeline_programs_seconds,
-        .arg = &run->programs,
-        .chained = run->cluster->profile && !run->cluster->overlaps
-                       ? mtlm_pipeline_programs_chained
-                       : NULL,
-        .serial = serial,
-        .first_come = true,
-        .hold = run->hold,
-        .leaves_backward = run->programs.program[0]->place != NULL};
+    struct mtlm_evaluate_program job =
+        mtlm_pipeline_programs_job(&run->programs, run->hold);
+
+    if (run->cluster->profile && !run->cluster->overlaps)
+        job.chained = mtlm_pipeline_programs_chained;
+    if (serial)
+        job.turns = MTLM_TURNS_ALL;
+    return job;
 }
 
 void mtlm_folded_run_evaluate(struct mtlm_folded_run *run, bool serial)

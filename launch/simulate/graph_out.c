@@ -1,19 +1,22 @@
-/* The graph of a simulated iteration: the programs of the evaluated ranks as
- * one graph, whose messages are tasks. */
+/* The graph of a simulated iteration in the format of another tool: a file for
+ * each rank, or one graph of the evaluated ranks whose messages are tasks. */
 
 #include "config.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "graph/run/record.h"
+#include "launch/plan/step.h"
 #include "launch/report/evaluated_records.h"
-#include "launch/report/trace_gather.h"
 #include "launch/simulate/graph_out.h"
+#include "launch/simulate/graph_ranks.h"
+#include "launch/simulate/program_tasks.h"
 #include "launch/trace/export/export.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/order.h"
 
 enum { LANES = MTLM_LANE_DP + 1 };
 
@@ -26,110 +29,14 @@ struct graph_out {
     int tasks;
 };
 
-/* ---- dependencies and operands ---- */
-
-/* Returns the task of each item of a program; the caller frees the array. */
-static int64_t *find_tasks(const struct mtlm_execution *run, int program,
-                           const struct mtlm_items *items)
-{
-    int64_t *task = mtlm_calloc(items->n, sizeof(*task));
-
-    for (int i = 0; i < run->n; i++)
-        if (run->node[i].program == program)
-            task[run->node[i].item - items->item] = run->node[i].place + 1;
-    return task;
-}
-
-/* Records the items of a program.  A link of the chain of published code waits
- * for the link before. */
-static void record_items(const struct graph_out *g,
-                         const struct mtlm_program *program,
-                         struct mtlm_recorder *recorder)
-{
-    struct mtlm_run_record *records = mtlm_run_record_create(program, recorder);
-    const bool chains = g->run->cluster->profile != NULL;
-    void *programs = (void *) &g->run->programs;
-    int64_t link = -1;
-
-    mtlm_run_record_pass(records, true);
-    for (int i = 0; i < program->train.n; i++) {
-        const struct mtlm_item *item = &program->train.item[i];
-        struct mtlm_record record = {.job = i};
-
-        mtlm_run_record_node(records, item,
-                             item->microbatch < 0 ? 0 : item->microbatch,
-                             &record);
-        if (!chains || !mtlm_pipeline_programs_chained(programs, program, item))
-            continue;
-        if (link >= 0)
-            mtlm_recorder_add_edge(
-                recorder, &(struct mtlm_record_edge){.job = i, .on = link});
-        link = i;
-    }
-    mtlm_run_record_destroy(records);
-}
-
-/* Adds a program: items become tasks, and data numbers go on. */
-static void add_program(struct graph_out *g, int number)
-{
-    const struct mtlm_program *program = g->run->programs.program[number];
-    int64_t *task = find_tasks(&g->run->execution, number, &program->train);
-    struct mtlm_recorder *recorder = mtlm_recorder_create();
-    struct mtlm_gathered *all = &g->all;
-    const size_t edges = all->n_edges, uses = all->n_uses, data = all->n_data;
-
-    record_items(g, program, recorder);
-    mtlm_gathered_add(all, MTLM_TRACE_MERGED, recorder);
-    for (size_t i = edges; i < all->n_edges; i++) {
-        all->edge[i].job = task[all->edge[i].job];
-        all->edge[i].on_job = task[all->edge[i].on_job];
-    }
-    for (size_t i = uses; i < all->n_uses; i++) {
-        all->use[i].job = task[all->use[i].job];
-        all->use[i].data += (int32_t) data;
-    }
-    for (size_t i = data; i < all->n_data; i++)
-        all->data[i].data = (int32_t) i;
-    mtlm_recorder_destroy(recorder);
-    free(task);
-}
-
-static int order(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
-static int by_task(const void *pa, const void *pb)
-{
-    const struct mtlm_trace_edge *a = pa, *b = pb;
-    const int jobs = order(a->job, b->job);
-
-    return jobs ? jobs : order(a->on_job, b->on_job);
-}
+/* ---- operands ---- */
 
 static int by_task_and_data(const void *pa, const void *pb)
 {
     const struct mtlm_trace_use *a = pa, *b = pb;
-    const int jobs = order(a->job, b->job);
+    const int jobs = mtlm_order(a->job, b->job);
 
-    return jobs ? jobs : order(a->data, b->data);
-}
-
-/* Sorts the edges, each once; both ends of a message are one task. */
-static void sort_edges(struct mtlm_gathered *all)
-{
-    size_t n = 0;
-
-    if (all->n_edges > 0)
-        qsort(all->edge, all->n_edges, sizeof(*all->edge), by_task);
-    for (size_t i = 0; i < all->n_edges; i++) {
-        const struct mtlm_trace_edge e = all->edge[i];
-
-        if (e.job != e.on_job
-            && (n == 0 || by_task(&all->edge[n - 1], &e) != 0))
-            all->edge[n++] = e;
-    }
-    all->n_edges = n;
+    return jobs ? jobs : mtlm_order(a->data, b->data);
 }
 
 /* Sorts the operands; two uses of a data by one task become one. */
@@ -209,16 +116,16 @@ int mtlm_graph_out_check(const char *path, struct mtlm_error *err)
                  : 0;
 }
 
-int mtlm_graph_out(const struct mtlm_folded_run *run, const char *path,
-                   int *tasks, struct mtlm_error *err)
+static int write_merged(const struct mtlm_folded_run *run, const char *path,
+                        int *tasks, struct mtlm_error *err)
 {
     struct graph_out g = {.run = run};
     struct mtlm_trace_info info;
     int rc;
 
     for (int i = 0; i < run->programs.n; i++)
-        add_program(&g, i);
-    sort_edges(&g.all);
+        mtlm_program_tasks_add(&g.all, run, i);
+    mtlm_program_tasks_sort_edges(&g.all);
     sort_uses(&g.all);
     add_tasks(&g);
     info = (struct mtlm_trace_info){.edge = g.all.edge,
@@ -227,13 +134,48 @@ int mtlm_graph_out(const struct mtlm_folded_run *run, const char *path,
                                     .n_uses = g.all.n_uses,
                                     .data = g.all.data,
                                     .n_data = g.all.n_data};
-    rc = mtlm_trace_export_graph(
-        path,
+    rc = mtlm_trace_export_file(
+        path, mtlm_trace_write_graph,
         &(struct mtlm_trace_graph){&info, g.record, g.rank, (size_t) g.tasks},
         err);
     *tasks = g.tasks;
     mtlm_gathered_free(&g.all);
     free(g.record);
     free(g.rank);
+    return rc;
+}
+
+/* Writes all ranks and prints a line about the files. */
+static int write_ranks(const struct mtlm_folded_run *run, const char *path,
+                       FILE *out, struct mtlm_error *err)
+{
+    const struct mtlm_layout *l = &run->programs.program[0]->config.layout;
+    const int ranks = mtlm_layout_ranks(l), prefix = (int) strlen(path) - 3;
+    int64_t nodes;
+    const int rc = mtlm_graph_ranks(run, path, &nodes, err);
+
+    mtlm_step_clear();
+    if (rc == 0)
+        fprintf(out,
+                "\nGraph in %.*s.0.et to %.*s.%d.et: %" PRId64
+                " nodes of %d ranks; groups in %.*s.groups.json\n",
+                prefix, path, prefix, path, ranks - 1, nodes, ranks, prefix,
+                path);
+    return rc;
+}
+
+int mtlm_graph_out(const struct mtlm_folded_run *run, const char *path,
+                   FILE *out, struct mtlm_error *err)
+{
+    int tasks, rc;
+
+    if (strcmp(strrchr(path, '.'), ".et") == 0)
+        return write_ranks(run, path, out, err);
+    mtlm_step_show("writing the graph");
+    rc = write_merged(run, path, &tasks, err);
+    mtlm_step_clear();
+    if (rc == 0)
+        fprintf(out, "\nGraph in %s: %d tasks of %d ranks\n", path, tasks,
+                run->programs.n);
     return rc;
 }

@@ -18,6 +18,7 @@
 #include "launch/simulate/folded_run.h"
 #include "launch/simulate/layout_estimate.h"
 #include "launch/simulate/layout_search.h"
+#include "launch/simulate/simulate_size.h"
 #include "runtime/base/memory.h"
 
 #define GIB (1024.0 * 1024 * 1024)
@@ -32,6 +33,7 @@ enum { MOST_STAGES = 4, MOST_SAMPLES = 16 };
 enum { MANY_TASKS = 300000, FEW_MICROBATCHES = 96 };
 
 struct search {
+    const struct mtlm_options *options;
     const struct mtlm_wish *wish;
     const struct mtlm_hosts *hosts;
     const struct mtlm_cluster *cluster;
@@ -110,17 +112,6 @@ static void add_recomputations(struct search *s, struct mtlm_layout_found f)
     }
 }
 
-/* Returns whether dp replicas can share the batches in such microbatches. */
-static bool can_share(const struct mtlm_wish *wish, int dp, int64_t micro_batch)
-{
-    const struct mtlm_ramp *ramp = &wish->config.ramp;
-    const int64_t each = micro_batch * dp;
-
-    return wish->global_batch % each == 0
-           && (ramp->increment == 0
-               || (ramp->start % each == 0 && ramp->increment % each == 0));
-}
-
 /* Adds the layout with each micro batch. */
 static void add_micro_batches(struct search *s, struct mtlm_layout_found f)
 {
@@ -129,7 +120,7 @@ static void add_micro_batches(struct search *s, struct mtlm_layout_found f)
 
     for (f.micro_batch = free ? 1 : given;
          f.micro_batch <= (free ? MOST_SAMPLES : given); f.micro_batch *= 2)
-        if (can_share(s->wish, f.dp, f.micro_batch))
+        if (mtlm_wish_can_share(s->wish, f.dp, f.micro_batch))
             add_recomputations(s, f);
 }
 
@@ -204,12 +195,11 @@ static double mean_step(const struct mtlm_execution *run, int program,
     return 1e-9 * (end - begin) / (last - first);
 }
 
-/* Sets memory and seconds of the layout; tasks: of an iteration of the first
- * rank.  whole: simulates all microbatches.  Returns false if the layout does
- * not fit. */
+/* Sets memory and seconds of the layout.  whole: simulates all microbatches.
+ * Returns false if the layout does not fit. */
 static bool simulate_config(const struct search *s,
-                            struct mtlm_program_config config, int64_t tasks,
-                            bool whole, struct mtlm_layout_found *f)
+                            struct mtlm_program_config config, bool whole,
+                            struct mtlm_layout_found *f)
 {
     const int64_t m = config.microbatches;
     const bool follows = s->published && f->pp > 1;
@@ -220,7 +210,7 @@ static bool simulate_config(const struct search *s,
     struct mtlm_folded_run run;
     bool fits;
 
-    f->whole = whole || tasks * f->pp <= MANY_TASKS || m <= few;
+    f->whole = whole || f->tasks <= MANY_TASKS || m <= few;
     if (!f->whole)
         config.microbatches = few;
     if (follows) {
@@ -265,7 +255,8 @@ static bool simulate_layout(const struct search *s, bool whole,
         && mtlm_plan_gpu_bytes(&plan) <= s->hosts->available) {
         times = mtlm_stage_cost_times(&machine, &config);
         config.times = &times;
-        fits = simulate_config(s, config, plan.tasks, whole, f);
+        f->tasks = (double) plan.tasks * f->pp;
+        fits = simulate_config(s, config, whole, f);
         mtlm_stage_times_free(&times);
     }
     mtlm_activation_memory_free(&config.activation);
@@ -306,7 +297,8 @@ static void simulate_layouts(struct search *s)
     }
     qsort(r->found, r->n, sizeof(*r->found), by_seconds);
     /* The fastest one is known, not extrapolated. */
-    while (r->n > 0 && !r->found[0].whole) {
+    while (r->n > 0 && !r->found[0].whole
+           && mtlm_simulate_size_fits(s->options, r->found[0].tasks)) {
         mtlm_step_show("simulating the fastest layout whole");
         simulate_layout(s, true, &r->found[0]);
         qsort(r->found, r->n, sizeof(*r->found), by_seconds);
@@ -319,6 +311,7 @@ struct mtlm_layout_search mtlm_layout_search_make(
     const struct mtlm_hosts *hosts, const struct mtlm_cluster *cluster)
 {
     struct search s = {
+        .options = options,
         .wish = wish,
         .hosts = hosts,
         .cluster = cluster,

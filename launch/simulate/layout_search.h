@@ -8,7 +8,7 @@
  * device's memory are simulated, 24 at most.  Of an iteration of many tasks, 96
  * microbatches are simulated, or 3 p for p pipeline ranks; each further
  * microbatch adds the mean time of one in the middle.  The fastest layout is
- * simulated whole. */
+ * simulated whole if this machine has the memory. */
 
 #include <stdio.h>
 
@@ -23,6 +23,7 @@ struct mtlm_layout_found {
     double seconds;      /* of an iteration, simulated */
     bool whole;          /* with all microbatches */
     int64_t samples;     /* of an iteration */
+    double tasks;        /* of an iteration, on all evaluated ranks */
     double memory_bytes; /* of the fullest device */
 };
 

@@ -83,8 +83,14 @@ struct mtlm_prediction mtlm_prediction_make(const struct mtlm_folded_run *run,
         .samples_per_s = options->global_batch_size / seconds,
         .tokens_per_s =
             options->global_batch_size * options->model.seq_length / seconds,
-        .peak_flop_per_s =
-            cluster->flops_per_s > 0 ? cluster->flops_per_s : NAN,
+        .peak_flop_per_s = cluster->flops_per_s > 0
+                               ? cluster->flops_per_s * config->layout.workers
+                               : NAN,
+        .narrow_bytes =
+            config->value == MTLM_REAL && !cluster->timed
+                    && cluster->element_bytes < mtlm_dtype_bytes(MTLM_REAL)
+                ? cluster->element_bytes
+                : 0,
         .limit_bytes = cluster->memory_bytes};
 
     count_flops(&p, options, plan_ranks(&p, run));

@@ -26,7 +26,10 @@ struct mtlm_prediction {
     /* Per device and second; as shares of the peak (arXiv 2205.05198, section
      * 6.3). */
     double model_flop_per_s, hardware_flop_per_s, mfu, hfu;
-    double peak_flop_per_s; /* of a device; NAN: unknown */
+    double peak_flop_per_s; /* of a rank, whose workers are devices of the
+                             * cluster file; NAN: unknown */
+    double narrow_bytes;    /* of an element of this fp32 job, as the cluster
+                             * file says; 0: 4, or no fp32 job */
     double bubble;          /* idle share of the workers of all ranks, 0 .. 1 */
     int busiest;            /* pipeline rank whose workers compute longest */
     double busiest_bubble;

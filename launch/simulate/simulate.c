@@ -9,8 +9,6 @@
 #include "graph/predict/activation_memory.h"
 #include "graph/predict/profile.h"
 #include "graph/predict/simulator.h"
-#include "launch/job/job_outputs.h"
-#include "launch/log/metrics.h"
 #include "launch/options/options_layout.h"
 #include "launch/plan/cluster.h"
 #include "launch/plan/dry_run.h"
@@ -22,6 +20,8 @@
 #include "launch/simulate/prediction_json.h"
 #include "launch/simulate/prediction_table.h"
 #include "launch/simulate/simulate.h"
+#include "launch/simulate/simulate_outputs.h"
+#include "launch/simulate/simulate_size.h"
 #include "launch/simulate/simulate_trace.h"
 #include "launch/simulate/starpu_run.h"
 #include "runtime/comm/launcher.h"
@@ -37,6 +37,7 @@ struct simulation {
     struct mtlm_hosts hosts;
     struct mtlm_choice choice;
     struct mtlm_layout_search search; /* empty: the layout is given */
+    struct mtlm_simulate_outputs outputs;
 };
 
 /* ---- the job ---- */
@@ -161,7 +162,18 @@ static int search_layout(struct simulation *s, struct mtlm_error *err)
                           s->hosts.available / GIB, s->file);
 }
 
-/* Settles layout and schedule in options and wish. */
+/* Refuses an iteration that this machine cannot simulate. */
+static int check_size(const struct simulation *s, struct mtlm_error *err)
+{
+    const struct mtlm_choice *c = &s->choice;
+    const struct mtlm_program_config config =
+        mtlm_wish_config(&s->wish, c->tp, c->pp, c->dp, c->micro_batch);
+
+    return mtlm_simulate_size_check(s->options, &config, err);
+}
+
+/* Settles layout and schedule in options and wish.  The size comes first: an
+ * order, or a search for a schedule, takes memory for each microbatch. */
 static int choose_layout(struct simulation *s, struct mtlm_error *err)
 {
     int rc;
@@ -171,6 +183,8 @@ static int choose_layout(struct simulation *s, struct mtlm_error *err)
     if (rc == 0)
         rc = check_memory(s, s->choice.need, err);
     if (rc == 0)
+        rc = check_size(s, err);
+    if (rc == 0)
         rc = mtlm_layout_choice_take(s->options, &s->wish, &s->choice, err);
     mtlm_step_clear();
     return rc;
@@ -178,16 +192,12 @@ static int choose_layout(struct simulation *s, struct mtlm_error *err)
 
 /* ---- the simulation ---- */
 
-static int write_metrics(const struct simulation *s,
+static int write_metrics(struct simulation *s,
                          const struct mtlm_prediction *prediction,
                          struct mtlm_error *err)
 {
-    struct mtlm_metrics *metrics;
-
-    if (mtlm_metrics_open(s->options, &metrics, err) < 0)
-        return -1;
-    mtlm_metrics_begin(
-        metrics, s->options,
+    return mtlm_simulate_outputs_write_metrics(
+        &s->outputs, s->options,
         &(struct mtlm_metrics_about){
             .ranks = prediction->ranks,
             .tensor = s->choice.tp,
@@ -195,12 +205,8 @@ static int write_metrics(const struct simulation *s,
             .data = s->choice.dp,
             .parameters = mtlm_model_parameters(&s->options->model),
             .policy = prediction->policy,
-            .simulation = mtlm_prediction_json(prediction)});
-    if (mtlm_metrics_close(metrics) == 0)
-        return 0;
-    return mtlm_error_set(err, MTLM_EXIT_IO,
-                          "%s lacks the numbers of the simulation",
-                          s->options->metrics);
+            .simulation = mtlm_prediction_json(prediction)},
+        err);
 }
 
 /* Writes --trace DIR. */
@@ -243,25 +249,6 @@ static int check_time(const struct simulation *s, int64_t ns,
         s->file);
 }
 
-/* Writes --graph-out FILE. */
-static int write_graph(const struct simulation *s,
-                       const struct mtlm_folded_run *run, FILE *out,
-                       struct mtlm_error *err)
-{
-    const char *path = s->options->graph_out;
-    int tasks, rc;
-
-    if (!path)
-        return 0;
-    mtlm_step_show("writing the graph");
-    rc = mtlm_graph_out(run, path, &tasks, err);
-    mtlm_step_clear();
-    if (rc == 0)
-        fprintf(out, "\nGraph in %s: %d tasks of %d ranks\n", path, tasks,
-                run->programs.n);
-    return rc;
-}
-
 /* Evaluates the programs, and runs them in virtual time if asked to. */
 static int run_iteration(const struct simulation *s,
                          struct mtlm_folded_run *run, struct mtlm_error *err)
@@ -295,7 +282,9 @@ static int evaluate(struct simulation *s, struct mtlm_folded_run *run,
         mtlm_layout_search_print(&s->search, &s->hosts, out);
     return write_metrics(s, &prediction, err) < 0
                    || write_trace(s, run, &prediction, out, err) < 0
-                   || write_graph(s, run, out, err) < 0
+                   || (s->options->graph_out
+                       && mtlm_graph_out(run, s->options->graph_out, out, err)
+                              < 0)
                ? -1
                : 0;
 }
@@ -321,11 +310,10 @@ static int simulate_iteration(struct simulation *s, FILE *out,
                               struct mtlm_error *err)
 {
     const struct mtlm_choice *c = &s->choice;
-    const char *dir = s->options->trace_dir;
     struct mtlm_program_config config =
         mtlm_wish_config(&s->wish, c->tp, c->pp, c->dp, c->micro_batch);
     struct mtlm_folded_run run;
-    int lock = 0, rc;
+    int rc;
 
     if (check_profile(s, &config, err) < 0 || check_window(s, &config, err) < 0)
         return -1;
@@ -333,12 +321,9 @@ static int simulate_iteration(struct simulation *s, FILE *out,
     mtlm_step_show("building the programs");
     run = mtlm_folded_run_create(&config, &s->cluster);
     rc = check_memory(s, mtlm_folded_run_memory(&run), err);
-    if (rc == 0 && dir)
-        rc = mtlm_job_outputs_take(dir, "trace", &lock, err);
     mtlm_step_clear();
     if (rc == 0)
         rc = evaluate(s, &run, out, err);
-    mtlm_job_outputs_leave(dir, &lock);
     mtlm_folded_run_free(&run);
     mtlm_activation_memory_free(&config.activation);
     return rc;
@@ -360,16 +345,15 @@ int mtlm_simulate(struct mtlm_options *options, FILE *out,
     struct simulation s = {.options = options, .file = options->simulate_file};
     int rc;
 
-    if (check_alone(err) < 0
-        || (options->graph_out
-            && mtlm_graph_out_check(options->graph_out, err) < 0)
-        || begin(&s, "--simulate", err) < 0
+    if (check_alone(err) < 0 || begin(&s, "--simulate", err) < 0
         || (options->simulate_engine == MTLM_ENGINE_STARPU
-            && mtlm_virtual_check(err) < 0))
+            && mtlm_virtual_check(err) < 0)
+        || mtlm_simulate_outputs_open(&s.outputs, options, err) < 0)
         return -1;
     rc = choose_layout(&s, err);
     if (rc == 0)
         rc = simulate_iteration(&s, out, err);
+    mtlm_simulate_outputs_close(&s.outputs, rc == 0);
     mtlm_layout_search_free(&s.search);
     return rc;
 }

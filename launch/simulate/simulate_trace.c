@@ -218,6 +218,8 @@ static struct mtlm_trace_summary *summarize_all(
     whole.n_edges = 0;
     record = mtlm_evaluated_records_list(&t->run->execution, p->folded,
                                          p->layout.workers, 0, 0, &n);
+    for (size_t i = 0; i < n; i++)
+        fold_ranks(&record[i], t->per_stage);
     summary = mtlm_trace_summarize(record, n, &whole);
     free(record);
     return summary;

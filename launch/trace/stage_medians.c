@@ -1,6 +1,7 @@
-/* Times of F, B and W of every stage, from records. */
+/* Times of F, B and W of every stage, and of their layers, from records. */
 #include "config.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "codelets/op.h"
@@ -45,9 +46,9 @@ static int by_ns(const void *a, const void *b)
     return mtlm_order(*(const int64_t *) a, *(const int64_t *) b);
 }
 
-/* Lists the nodes of all passes.  Returns their number. */
+/* Lists the nodes of all passes, or those in layers.  Returns their number. */
 static size_t list_nodes(const struct mtlm_trace_records *records,
-                         struct timed_pass *node)
+                         bool in_layers, struct timed_pass *node)
 {
     size_t n = 0;
 
@@ -55,7 +56,8 @@ static size_t list_nodes(const struct mtlm_trace_records *records,
         const struct mtlm_record *r = &records->record[i];
 
         if (r->phase > MTLM_PHASE_WEIGHT || r->stage < 0 || r->microbatch < 0
-            || (r->lane != MTLM_LANE_COMPUTE && r->lane != MTLM_LANE_TP))
+            || (r->lane != MTLM_LANE_COMPUTE && r->lane != MTLM_LANE_TP)
+            || (in_layers && r->layer < 0))
             continue;
         node[n++] = (struct timed_pass){
             {r->stage, r->phase, r->rank, r->iteration, r->microbatch},
@@ -122,16 +124,32 @@ static double median_hop(const struct mtlm_trace_records *records)
     return median;
 }
 
-struct mtlm_stage_times mtlm_trace_stage_medians(
-    const struct mtlm_trace_records *records, int stages)
+/* Returns the medians of all passes, or of their nodes in layers. */
+static struct mtlm_stage_times pass_medians(
+    const struct mtlm_trace_records *records, int stages, bool in_layers)
 {
     struct mtlm_stage_times times = mtlm_stage_times_create(stages);
     struct timed_pass *pass = mtlm_calloc(records->n, sizeof(*pass));
+    const size_t n = list_nodes(records, in_layers, pass);
 
-    take_medians(pass, sum_passes(pass, list_nodes(records, pass)), &times);
-    times.hop = median_hop(records);
+    take_medians(pass, sum_passes(pass, n), &times);
     free(pass);
     return times;
+}
+
+struct mtlm_stage_times mtlm_trace_stage_medians(
+    const struct mtlm_trace_records *records, int stages)
+{
+    struct mtlm_stage_times times = pass_medians(records, stages, false);
+
+    times.hop = median_hop(records);
+    return times;
+}
+
+struct mtlm_stage_times mtlm_trace_layer_medians(
+    const struct mtlm_trace_records *records, int stages)
+{
+    return pass_medians(records, stages, true);
 }
 
 int mtlm_trace_stage_medians_check(const struct mtlm_stage_times *times,

@@ -17,6 +17,10 @@
 struct mtlm_stage_times mtlm_trace_stage_medians(
     const struct mtlm_trace_records *records, int stages);
 
+/* Returns the same times of the nodes in layers, without a hop. */
+struct mtlm_stage_times mtlm_trace_layer_medians(
+    const struct mtlm_trace_records *records, int stages);
+
 /* Refuses times of a stage without F, B or W: -1 and MTLM_EXIT_INPUT. */
 int mtlm_trace_stage_medians_check(const struct mtlm_stage_times *times,
                                    struct mtlm_error *err);

@@ -1,5 +1,5 @@
 /* --replan-after: measures the stages, plans again, and replaces the program of
- * a running job. */
+ * a running job.  Layers may move to other ranks. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -25,6 +25,7 @@
 
 /* The part of a job that depends on its plan. */
 struct parts {
+    struct mtlm_layout layout;
     struct mtlm_program *program;
     struct mtlm_activation_memory activation;
     struct mtlm_plan plan;
@@ -33,12 +34,13 @@ struct parts {
 
 static struct parts parts_of(const struct mtlm_job *job)
 {
-    return (struct parts){job->program, job->activation, job->plan,
+    return (struct parts){job->layout, job->program, job->activation, job->plan,
                           job->synthetic};
 }
 
 static void set_parts(struct mtlm_job *job, const struct parts *parts)
 {
+    job->layout = parts->layout;
     job->program = parts->program;
     job->activation = parts->activation;
     job->plan = parts->plan;
@@ -48,16 +50,17 @@ static void set_parts(struct mtlm_job *job, const struct parts *parts)
 /* ---- memory ---- */
 
 /* Returns the bytes of a host that the change takes beside the first plan:
- * copies, and longer rings. */
+ * copies, more layers and longer rings. */
 static double more_bytes(const struct mtlm_job *job, const struct parts *second)
 {
-    const double rings =
+    const double more =
         job->gpu < 0 ? second->plan.total_bytes - job->plan.total_bytes : 0;
 
     return job->options.cluster_file
                ? 0
                : mtlm_ranks_on_host(job->ranks)
-                     * ((double) mtlm_state_copy_bytes(job) + fmax(0, rings));
+                     * ((double) mtlm_state_copy_bytes(job, second->program)
+                        + fmax(0, more));
 }
 
 /* Refuses a change for which a host or a GPU lacks memory.  Collective: all
@@ -98,8 +101,10 @@ static int build_second(struct mtlm_job *job, struct parts *second,
                         struct mtlm_error *err)
 {
     const struct parts first = parts_of(job);
-    const bool built = mtlm_job_run_build(job, err) == 0;
+    bool built;
 
+    job->layout.stage_layers = job->wish.stages.layers;
+    built = mtlm_job_run_build(job, err) == 0;
     *second = parts_of(job);
     set_parts(job, &first);
     return check_memory(job, second, built, err);
@@ -110,11 +115,10 @@ static int build_second(struct mtlm_job *job, struct parts *second,
 static void replace_run(struct mtlm_train *s, const struct parts *second)
 {
     struct mtlm_job *job = s->job;
-    struct mtlm_state_copy *copy = mtlm_state_copy_create(job);
+    struct mtlm_state_copy *copy = mtlm_state_copy_create(job, &second->layout);
     const double first_bytes = job->plan.total_bytes;
 
-    job->copied_bytes =
-        job->options.cluster_file ? 0 : (double) mtlm_state_copy_bytes(job);
+    job->copied_bytes = (double) mtlm_state_copy_bytes(job, second->program);
     mtlm_job_run_destroy(job);
     mtlm_job_run_free_program(job);
     set_parts(job, second);
@@ -155,10 +159,51 @@ static void write_times(const struct mtlm_stage_times *times, FILE *out)
     fprintf(out, ", a message %.4g ms; ", 1e3 * times->hop);
 }
 
-static void write_windows(const struct mtlm_program *program, FILE *out)
+/* What the log line says of a program. */
+struct shape {
+    struct mtlm_layout layout;
+    int64_t num_layers;
+    struct mtlm_window *window; /* [stages], owned */
+};
+
+static struct shape shape_of(const struct mtlm_program *program)
 {
-    mtlm_stage_text_windows(program->window,
-                            mtlm_layout_stages(&program->config.layout), out);
+    const struct mtlm_program_config *config = &program->config;
+    const int stages = mtlm_layout_stages(&config->layout);
+    struct shape shape = {.layout = config->layout,
+                          .num_layers = config->model.num_layers,
+                          .window = mtlm_calloc(stages, sizeof(*shape.window))};
+
+    memcpy(shape.window, program->window, stages * sizeof(*shape.window));
+    return shape;
+}
+
+static void write_layers(const struct shape *shape, FILE *out)
+{
+    mtlm_stage_text_layers(&shape->layout, shape->num_layers, out);
+}
+
+static void write_windows(const struct shape *shape, FILE *out)
+{
+    mtlm_stage_text_windows(shape->window, mtlm_layout_stages(&shape->layout),
+                            out);
+}
+
+/* Writes the change of a plan: "layers 8 8 become 7 9, windows 2 1 become 2
+ * 1". */
+static void write_change(const struct shape *first, const struct shape *second,
+                         bool moves, FILE *out)
+{
+    if (moves) {
+        fputs(": layers", out);
+        write_layers(first, out);
+        fputs(" become", out);
+        write_layers(second, out);
+    }
+    fputs(moves ? ", windows" : ": windows", out);
+    write_windows(first, out);
+    fputs(" become", out);
+    write_windows(second, out);
 }
 
 /* Writes the seconds of both plans. */
@@ -185,38 +230,85 @@ static void print_line(struct mtlm_train *s, FILE *out, char **text)
 
 /* ---- all together ---- */
 
-/* Weighs and takes the second plan; writes the rest of the line. */
-static void weigh_plan(struct mtlm_train *s, struct mtlm_second_plan *plan,
+/* Changes to a plan and writes so.  Returns false, and writes why, where the
+ * first plan stays. */
+static bool take_plan(struct mtlm_train *s, struct mtlm_second_plan *plan,
+                      FILE *out)
+{
+    const struct mtlm_job *job = s->job;
+    const int64_t start = mtlm_now_ns();
+    struct shape first = shape_of(job->program), second;
+    struct mtlm_error err;
+    const bool changes = change_plan(s, plan, &err) == 0;
+
+    write_seconds(plan, out);
+    if (changes) {
+        second = shape_of(job->program);
+        write_change(&first, &second, plan->moves, out);
+        fprintf(out, "%s; changed in %.2f s",
+                mtlm_second_plan_follow(&job->program->config),
+                1e-9 * (mtlm_now_ns() - start));
+        free(second.window);
+    } else {
+        fputs(plan->moves ? ": layers" : ": windows", out);
+        (plan->moves ? write_layers : write_windows)(&first, out);
+        fprintf(out, " stay, %s", err.text);
+    }
+    free(first.window);
+    return changes;
+}
+
+/* Takes the better of the plans with and without moves, if the plan is worth a
+ * change; writes the rest of the line.  plan: without moves. */
+static void weigh_plan(struct mtlm_train *s,
+                       const struct mtlm_first_plan *first_plan,
+                       struct mtlm_second_plan *plan,
+                       const struct mtlm_stage_times *in_layers, FILE *out)
+{
+    struct mtlm_second_plan moved;
+
+    if (mtlm_second_plan_move(first_plan, plan, in_layers, &moved)) {
+        const bool taken = take_plan(s, &moved, out);
+
+        mtlm_second_plan_free(&moved);
+        if (taken)
+            return;
+        fputs("; without moves, ", out);
+    }
+    if (mtlm_second_plan_is_worth(plan)) {
+        take_plan(s, plan, out);
+        return;
+    }
+    write_seconds(plan, out);
+    fputs(": the first plan stays", out);
+}
+
+/* Makes a plan from the measured times, which the function frees; writes the
+ * line. */
+static void plan_again(struct mtlm_train *s, struct mtlm_measured_times *times,
                        FILE *out)
 {
     struct mtlm_job *job = s->job;
-    const int64_t start = mtlm_now_ns();
+    const struct mtlm_first_plan first = {&job->options, &job->wish,
+                                          &job->choice, job->program};
+    struct mtlm_second_plan plan;
     struct mtlm_error err;
 
-    write_seconds(plan, out);
-    if (!mtlm_second_plan_is_worth(plan)) {
-        fprintf(out, ": the first plan stays");
-        return;
+    write_times(&times->stage, out);
+    if (mtlm_second_plan_make(&first, &times->stage, &plan, &err) < 0) {
+        fprintf(out, "the first plan stays: %s", err.text);
+    } else {
+        weigh_plan(s, &first, &plan, &times->in_layers, out);
+        mtlm_second_plan_free(&plan);
     }
-    fprintf(out, ": windows");
-    write_windows(job->program, out);
-    if (change_plan(s, plan, &err) < 0) {
-        fprintf(out, " stay, %s", err.text);
-        return;
-    }
-    fprintf(out, " become");
-    write_windows(job->program, out);
-    fprintf(out, "%s; changed in %.2f s",
-            mtlm_second_plan_follow(&job->program->config),
-            1e-9 * (mtlm_now_ns() - start));
+    mtlm_stage_times_free(&times->in_layers);
 }
 
 void mtlm_replan(struct mtlm_train *s)
 {
     struct mtlm_job *job = s->job;
     const int64_t start = mtlm_now_ns();
-    struct mtlm_stage_times times;
-    struct mtlm_second_plan plan;
+    struct mtlm_measured_times times;
     struct mtlm_error err;
     char *text;
     size_t size;
@@ -224,20 +316,10 @@ void mtlm_replan(struct mtlm_train *s)
 
     mtlm_saver_finish(s->saver);
     mtlm_run_wait(job->run);
-    if (mtlm_measured_times(job, mtlm_job_replan_first(job), &times, &err)
-        < 0) {
+    if (mtlm_measured_times(job, mtlm_job_replan_first(job), &times, &err) < 0)
         fprintf(out, "the first plan stays: %s", err.text);
-    } else {
-        write_times(&times, out);
-        if (mtlm_second_plan_make(&job->options, &job->wish, &job->choice,
-                                  job->program, &times, &plan, &err)
-            < 0) {
-            fprintf(out, "the first plan stays: %s", err.text);
-        } else {
-            weigh_plan(s, &plan, out);
-            mtlm_second_plan_free(&plan);
-        }
-    }
+    else
+        plan_again(s, &times, out);
     mtlm_recorder_clear(job->recorder);
     if (!mtlm_job_traces(job))
         mtlm_run_end_records(job->run);

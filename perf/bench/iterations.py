@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import tempfile
 
-from bench import report
+from bench import report, sleeping
 from bench.ours import Failure
 
 # Sets of rows, in the order of the page.
@@ -93,19 +93,33 @@ def options(row):
     return words
 
 
-def predict(ours, words):
-    """Seconds of an iteration that --simulate predicts with these options."""
+def simulate(ours, words, policy=None, limit=None):
+    """What --simulate predicts with these options: {seconds, of an iteration;
+    memory, bytes of the fullest device; text}.  After `limit` seconds:
+    subprocess.TimeoutExpired."""
     with tempfile.TemporaryDirectory() as work:
         path = os.path.join(work, "metrics.json")
         done = subprocess.run(
             [ours.path("mtlm-dag"), *words, "--metrics", path],
             capture_output=True,
             text=True,
+            env=sleeping.environment(policy),
+            timeout=limit,
         )
         if done.returncode:
             raise Failure(done.stderr.strip())
         with open(path, encoding="utf-8") as file:
-            return json.load(file)["simulation"]["iteration_s"]
+            found = json.load(file)["simulation"]
+        return {
+            "seconds": found["iteration_s"],
+            "memory": found["memory_bytes"],
+            "text": done.stdout,
+        }
+
+
+def predict(ours, words):
+    """Seconds of an iteration that --simulate predicts with these options."""
+    return simulate(ours, words)["seconds"]
 
 
 def unfitted(text, efficiency):

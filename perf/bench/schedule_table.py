@@ -25,6 +25,9 @@ BAR, BAR_SHORT = 2, 0.5  # %
 
 SECONDS = re.compile(r"^schedule +\S+: ([0-9.e+-]+) s an iteration", re.M)
 LEAST = re.compile(r"no schedule takes less than ([0-9.e+-]+) s")
+PROVED = re.compile(
+    r"^bound +(?:in this memory no schedule takes less|"
+    r"linear programs prove no more) than ([0-9.e+-]+) s", re.M)
 WAITS = re.compile(r"^ +([0-9.e+-]+) s, .*% less, where workers wait", re.M)
 ACT_MEM = re.compile(r"^schedule auto: .*--act-mem (\d+)$", re.M)
 CHOICE = re.compile(r"^schedule auto: (.*) --act-mem \d+$", re.M)
@@ -52,6 +55,14 @@ def act_mem_of(text):
     if not found:
         raise Failure(f"mtlm-dag --schedule auto says no --act-mem:\n{text}")
     return int(found[1])
+
+
+def proved_of(text):
+    """The seconds that a plan with --bound lp proves."""
+    found = PROVED.search(text)
+    if not found:
+        raise Failure(f"mtlm-dag --bound lp says no bound:\n{text}")
+    return float(found[1])
 
 
 def spread(values):

@@ -7,7 +7,7 @@ import tempfile
 from bench import machine
 from bench.ours import Failure, mpirun, prediction_of
 
-TRIES = 2
+TRIES = 3
 QUIET = 0.2  # processors that other programs may take
 
 

@@ -10,7 +10,9 @@
 #include <stdlib.h>
 
 #include "runtime/base/memory.h"
+#include "runtime/comm/policy_job.h"
 #include "runtime/comm/policy_nodes.h"
+#include "runtime/machine/policy_text.h"
 
 /* A node with its changing state. */
 struct node_entry {
@@ -215,6 +217,7 @@ void mtlm_policy_nodes_started(struct mtlm_policy_node *node)
     struct node_entry *e = entry_of(node);
     const struct mtlm_policy_watch now = enter_state(e, MTLM_POLICY_RUNNING);
 
+    mtlm_policy_job_started(node);
     if (!is_message(e))
         announce_sends(e);
     if (now.started && is_message(e))
@@ -243,6 +246,7 @@ void mtlm_policy_nodes_ended(struct mtlm_policy_node *node)
     struct node_entry *e = entry_of(node);
     struct mtlm_policy_watch now;
 
+    mtlm_policy_job_ended(node);
     pthread_mutex_lock(&mutex);
     e->end_ns = mtlm_policy_now_ns();
     if (e->begin_ns)
@@ -296,17 +300,6 @@ static bool is_ready_task(const struct node_entry *e)
     return true;
 }
 
-void mtlm_policy_nodes_describe(const struct mtlm_policy_node *node, char *text,
-                                size_t n)
-{
-    static const char *const phases[] = {
-        "F", "B", "W", "optimizer", "initial values", "validation", "copies"};
-
-    snprintf(text, n, "%s, %s of microbatch %d, stage %d, iteration %" PRId64,
-             node->name, phases[node->phase], node->microbatch, node->stage,
-             node->iteration + 1);
-}
-
 void mtlm_policy_nodes_describe_ready(char *text, size_t n)
 {
     const struct node_entry *best = NULL;
@@ -321,7 +314,7 @@ void mtlm_policy_nodes_describe_ready(char *text, size_t n)
             best = e;
     }
     if (best)
-        mtlm_policy_nodes_describe(&best->node, text, n);
+        mtlm_policy_text_node(&best->node, text, n);
     pthread_mutex_unlock(&mutex);
 }
 

@@ -40,11 +40,6 @@ void mtlm_policy_nodes_announce(struct mtlm_policy_node *send,
 void mtlm_policy_nodes_expect(struct mtlm_policy_node *receive,
                               int64_t when_ns);
 
-/* Writes a node to text [n]: "linear_fwd, F of microbatch 3, stage 1, iteration
- * 2". */
-void mtlm_policy_nodes_describe(const struct mtlm_policy_node *node, char *text,
-                                size_t n);
-
 /* Writes the ready task of highest priority to text [n]; without nodes, "a
  * ready task". */
 void mtlm_policy_nodes_describe_ready(char *text, size_t n);

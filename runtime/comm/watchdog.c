@@ -17,6 +17,7 @@
 #include "runtime/comm/pulse.h"
 #include "runtime/comm/watchdog.h"
 #include "runtime/machine/machine.h"
+#include "runtime/machine/policy_guard.h"
 #include "runtime/machine/signals.h"
 
 /* Longest time between two looks. */
@@ -138,7 +139,8 @@ static void judge_policy(void)
         held_tasks = begun;
         held_ns = now;
     } else if (now - held_ns > limit_ns) {
-        mtlm_policy_nodes_describe_ready(task, sizeof(task));
+        if (!mtlm_policy_guard_withheld(task, sizeof(task)))
+            mtlm_policy_nodes_describe_ready(task, sizeof(task));
         mtlm_end_job(MTLM_EXIT_PEER,
                      "the scheduling policy %s has withheld %s for %.3g s "
                      "(--distributed-timeout-minutes %.3g)",

@@ -19,6 +19,7 @@
 #include "runtime/machine/machine.h"
 #include <mtlm/policy.h>
 #include "runtime/machine/plugin.h"
+#include "runtime/machine/policy_guard.h"
 
 typedef struct starpu_sched_policy **list_policies(void);
 typedef struct starpu_sched_policy *get_policy(const char *name);
@@ -117,7 +118,9 @@ static int check_stamp(const char *file, const struct mtlm_policy_stamp *stamp,
     if (stamp->version != MTLM_POLICY_VERSION)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "STARPU_SCHED_LIB=%s was built with version %d "
-                              "of mtlm/policy.h, this program with %d",
+                              "of mtlm/policy.h, this program with %d: nodes "
+                              "have other fields, and times another clock; "
+                              "compile the library again",
                               file, stamp->version, MTLM_POLICY_VERSION);
     starpu_get_version(&major, &minor, &release);
     if (stamp->starpu_major != major || stamp->starpu_minor != minor)
@@ -259,11 +262,10 @@ int mtlm_plugin_choose(struct starpu_conf *conf,
                          : "NAME");
     conf->sched_policy_name = MTLM_DEFAULT_POLICY;
     used = library.get && library.get(name);
-    if (used)
-        return 0;
-    /* A policy of this program, whose name StarPU does not know.  StarPU
-     * prefers this field to STARPU_SCHED. */
-    conf->sched_policy = find_policy(ours, name);
+    /* A policy of the library, or of this program, whose name StarPU does not
+     * know.  StarPU prefers this field to STARPU_SCHED. */
+    conf->sched_policy =
+        used ? mtlm_policy_guard(library.get(name)) : find_policy(ours, name);
     if (conf->sched_policy) {
         conf->sched_policy_name = NULL;
         unsetenv("STARPU_SCHED");

@@ -24,6 +24,8 @@
 #include "runtime/virtual/platform.h"
 #include "runtime/virtual/waiting.h"
 
+#define OURS "mtlm-dag: " /* begins a sentence for the user */
+
 enum { PATIENCE_S = 120, STACK = 1 << 20 };
 
 /* The files of a run. */
@@ -253,6 +255,10 @@ static int refuse_end(const struct mtlm_virtual_job *job,
 
     mtlm_virtual_waiting_describe(job, times, waiting, sizeof(waiting));
     read_last_line(p->log, line, sizeof(line));
+    /* mtlm_end_job(): a sentence of its own. */
+    if (ended && WIFEXITED(status) && WEXITSTATUS(status) == MTLM_EXIT_USAGE
+        && strncmp(line, OURS, strlen(OURS)) == 0)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE, "%s", line + strlen(OURS));
     if (!ended)
         snprintf(how, sizeof(how), "made no progress and was ended");
     else if (WIFSIGNALED(status))

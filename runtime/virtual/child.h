@@ -30,9 +30,9 @@ int mtlm_virtual_check(struct mtlm_error *err);
 /* Runs the job under the policy of STARPU_SCHED and STARPU_SCHED_LIB.  The
  * caller frees result->task.
  *
- * MTLM_EXIT_USAGE: no mtlm-dag-sim, no such policy.  MTLM_EXIT_PEER: tasks
- * never ran, or the process died or made no progress; the error names a task
- * that waits. */
+ * MTLM_EXIT_USAGE: no mtlm-dag-sim, no such policy, a policy that makes a
+ * mistake.  MTLM_EXIT_PEER: tasks never ran, or the process died or made no
+ * progress; the error names a task that waits. */
 int mtlm_virtual_run(const struct mtlm_virtual_job *job,
                      const struct mtlm_virtual_config *config,
                      struct mtlm_virtual_result *result,

@@ -19,7 +19,7 @@ struct job_head {
     struct mtlm_virtual_job job; /* pointers: NULL */
 };
 
-enum { ARRAYS = 6 };
+enum { ARRAYS = 8 };
 
 struct array {
     void **at;
@@ -39,6 +39,10 @@ static void list_arrays(struct mtlm_virtual_job *job, struct array a[ARRAYS])
                           sizeof(*job->data_bytes)};
     a[5] =
         (struct array){(void **) &job->name, job->n_names, sizeof(*job->name)};
+    a[6] =
+        (struct array){(void **) &job->about, job->ranks, sizeof(*job->about)};
+    a[7] = (struct array){(void **) &job->chunk, job->n_chunks,
+                          sizeof(*job->chunk)};
 }
 
 static struct job_head head_of(const struct mtlm_virtual_job *job)

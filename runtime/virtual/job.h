@@ -9,6 +9,7 @@
 #include <mtlm/policy.h>
 
 #include "runtime/base/error.h"
+#include "runtime/comm/policy_job.h"
 
 /* Data that tasks use; StarPU orders the tasks by it. */
 struct mtlm_virtual_use {
@@ -46,6 +47,7 @@ struct mtlm_virtual_node {
 struct mtlm_virtual_job {
     int32_t ranks, workers; /* compute workers of a rank */
     int32_t n_names, n_times;
+    int64_t n_chunks; /* of all ranks */
     int64_t n_tasks, n_nodes, n_uses, n_predecessors, n_data;
     struct mtlm_virtual_task *task;
     struct mtlm_virtual_node *node;
@@ -54,6 +56,9 @@ struct mtlm_virtual_job {
     int64_t *data_bytes;
     char (*name)[32];
     struct mtlm_policy_advice advice;
+    struct mtlm_policy_job *about; /* [ranks] */
+    /* Virtual stages, rank by rank. */
+    struct mtlm_policy_job_chunk *chunk;
 };
 
 /* Workers of a rank that run messages: one each for TP, PP and DP. */

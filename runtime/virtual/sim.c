@@ -21,6 +21,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/comm/policy_nodes.h"
 #include "runtime/machine/plugin.h"
+#include "runtime/machine/policy_guard.h"
 #include "runtime/policies/builtin.h"
 #include "runtime/virtual/job.h"
 #include "runtime/virtual/sim_nodes.h"
@@ -108,6 +109,18 @@ static const struct mtlm_policy_node *node_of(const struct starpu_task *task)
     if (!task->cl || task->cl->cpu_funcs[0] != never_runs)
         return NULL;
     return mtlm_virtual_sim_nodes_of(number_of(task->cl_arg));
+}
+
+static bool about_task(const struct starpu_task *task,
+                       struct mtlm_policy_node *about)
+{
+    const struct mtlm_virtual_task *t = task->cl_arg;
+
+    if (!task->cl || task->cl->cpu_funcs[0] != never_runs)
+        return false;
+    *about = sim.job.node[t->first_node].about;
+    about->name = sim.job.name[t->name];
+    return true;
 }
 
 /* ---- events ---- */
@@ -253,6 +266,7 @@ static int start_starpu(struct mtlm_error *err)
     mtlm_virtual_sim_policy_ranks(sim.job.ranks,
                                   mtlm_virtual_workers(&sim.job));
     mtlm_policy_nodes_find_task(node_of);
+    mtlm_policy_guard_describe(about_task);
     if (mtlm_plugin_choose(&conf, mtlm_policies_builtin(), 0, err) < 0)
         return -1;
     if (workers > STARPU_NMAXWORKERS || starpu_init(&conf) < 0

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "runtime/base/memory.h"
+#include "runtime/comm/policy_job.h"
 #include "runtime/comm/policy_nodes.h"
 #include "runtime/virtual/sim_nodes.h"
 
@@ -51,11 +52,22 @@ static void find_successors(void)
     free(next);
 }
 
+static void tell_ranks(const struct mtlm_virtual_job *job)
+{
+    const struct mtlm_policy_job_chunk *chunk = job->chunk;
+
+    for (int r = 0; r < job->ranks; r++) {
+        mtlm_policy_job_set(r, &job->about[r], chunk);
+        chunk += job->about[r].virtual_stages;
+    }
+}
+
 void mtlm_virtual_sim_nodes_start(const struct mtlm_virtual_job *job)
 {
     sim.job = job;
     sim.watched = mtlm_policy_nodes_wanted();
     mtlm_policy_nodes_advise(&job->advice);
+    tell_ranks(job);
     if (!sim.watched)
         return;
     sim.node = mtlm_calloc(job->n_nodes, sizeof(struct mtlm_policy_node *));

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "runtime/comm/policy_nodes.h"
+#include "runtime/machine/policy_text.h"
 #include "runtime/virtual/waiting.h"
 
 enum { MOST = 3 };
@@ -48,7 +48,7 @@ void mtlm_virtual_waiting_describe(const struct mtlm_virtual_job *job,
         if (has_ended(times, i) || !is_ready(job, times, i))
             continue;
         node.name = job->name[job->task[i].name];
-        mtlm_policy_nodes_describe(&node, one, sizeof(one));
+        mtlm_policy_text_node(&node, one, sizeof(one));
         at += snprintf(text + at, n - at, "%s%s", found++ ? "; " : "", one);
     }
     if (found == 0)

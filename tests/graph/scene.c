@@ -49,6 +49,17 @@ void scene_update(struct scene *s)
     s->walk = mtlm_walk_create(&s->boxes);
 }
 
+void scene_slow_down(struct scene *s, int rank)
+{
+    for (int k = 0; k < mtlm_layout_stages(&s->layout); k++)
+        if (mtlm_layout_pp_rank(&s->layout, k) == rank) {
+            s->forward[k] *= 1.25;
+            s->backward[k] *= 1.25;
+            s->weight[k] *= 1.25;
+        }
+    scene_update(s);
+}
+
 void scene_free(struct scene *s)
 {
     mtlm_order_free(&s->order);

@@ -29,6 +29,9 @@ void scene_create(struct scene *s, int p, int m, int v, int pieces,
 /* Call after changes of layout, boxes or times. */
 void scene_update(struct scene *s);
 
+/* Gives a rank 0.8 of its speed. */
+void scene_slow_down(struct scene *s, int rank);
+
 void scene_free(struct scene *s);
 
 /* Asserts that the order holds every box once, on its rank, each box after what

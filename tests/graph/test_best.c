@@ -18,18 +18,6 @@
 #include "graph/order/published.h"
 #include "tests/graph/scene.h"
 
-/* Makes one rank slower. */
-static void slow_down(struct scene *s, int rank)
-{
-    for (int k = 0; k < mtlm_layout_stages(&s->layout); k++)
-        if (mtlm_layout_pp_rank(&s->layout, k) == rank) {
-            s->forward[k] *= 1.25;
-            s->backward[k] *= 1.25;
-            s->weight[k] *= 1.25;
-        }
-    scene_update(s);
-}
-
 static double search(struct scene *s, double memory)
 {
     const struct mtlm_best best = {
@@ -69,7 +57,7 @@ static void test_the_best_order_is_never_above_a_published_one(void **state)
                 double published, found;
 
                 scene_create(&s, 4, 8, v, 2, times[t], times[t][3]);
-                slow_down(&s, 1);
+                scene_slow_down(&s, 1);
                 published = best_published(&s, memories[i]);
                 found = search(&s, memories[i]);
                 assert_true(found <= published * (1 + 1e-9));
@@ -106,7 +94,7 @@ static void test_the_best_order_reaches_those_of_the_authors(void **state)
 
         scene_create(&s, a->p, a->m, 2, 4, a->times, a->times[3]);
         if (a->slow >= 0)
-            slow_down(&s, a->slow);
+            scene_slow_down(&s, a->slow);
         assert_true(search(&s, a->memory) <= a->makespan * 1.005);
         scene_assert_sound(&s, a->memory);
         scene_free(&s);

@@ -225,57 +225,82 @@ static void test_16_bit_programs_have_their_own_bytes(void **state)
 
 /* ---- what a synthetic run makes of them ---- */
 
-static const struct mtlm_item *linear(const struct mtlm_program *program)
-{
-    for (int i = 0; i < program->train.n; i++)
-        if (program->train.item[i].node->call.kind == MTLM_OP_LINEAR_FWD)
-            return &program->train.item[i];
-    return NULL;
-}
-
-static void test_jitter_varies_durations_by_its_share(void **state)
+/* Every item of a pass has the factor that the evaluator draws for the pass. */
+static void test_tasks_draw_the_noise_of_their_pass(void **state)
 {
     const struct mtlm_cluster c = {
         .timed = true, .forward_s = 1, .backward_s = 1, .weight_s = 1};
+    const struct mtlm_noise noise = {.sigma = 0.2, .chance = 0.1, .times = 3};
+    const struct mtlm_noise_draws draws = {
+        .noise = &noise, .seed = 7, .iteration = 3};
     const struct mtlm_program_config config = small_config(1, 1, 1);
     struct mtlm_program *program = mtlm_program_build(&config);
-    const struct mtlm_item *item = linear(program);
     struct mtlm_synthetic s = {.cost = mtlm_cost_create(&c, program),
+                               .noise = noise,
                                .speed = 1,
                                .stretch = 1,
                                .seed = 7};
-    const double ns = 1e9 * mtlm_cost_seconds(&s.cost, item->node);
-    double least = INFINITY, most = 0, total = 0, squares = 0;
+    int n = 0;
 
     (void) state;
-    assert_int_equal(mtlm_synthetic_ns(&s, item, 3), llrint(ns));
-    s.jitter = 0.2;
-    for (int e = 0; e < 4000; e++) {
-        const double x = mtlm_synthetic_ns(&s, item, e) / ns - 1;
+    for (int i = 0; i < program->train.n; i++) {
+        const struct mtlm_item *item = &program->train.item[i];
+        const struct mtlm_node *node = item->node;
+        const double ns = 1e9 * mtlm_cost_seconds(&s.cost, node);
 
-        least = fmin(least, x);
-        most = fmax(most, x);
-        total += x;
-        squares += x * x;
+        if (node->phase > MTLM_PHASE_WEIGHT || ns < 1000
+            || mtlm_ops[node->call.kind]->op_class != MTLM_CLASS_COMPUTE)
+            continue;
+        n++;
+        near(mtlm_synthetic_ns(&s, item, 3) / ns,
+             mtlm_noise_factor(&draws, &config.layout, node->phase, node->stage,
+                               item->microbatch),
+             1e-3);
+        s.noise = (struct mtlm_noise){0};
+        assert_int_equal(mtlm_synthetic_ns(&s, item, 3), llrint(ns));
+        s.speed = 0.8;
+        s.stretch = 20;
+        near(mtlm_synthetic_ns(&s, item, 3), 20 * ns / 0.8, 1e-3);
+        s.noise = (struct mtlm_noise){.rank = {{0, 1.5}}, .ranks = 1};
+        near(mtlm_synthetic_ns(&s, item, 3), 30 * ns / 0.8, 1e-3);
+        s.speed = s.stretch = 1;
+        s.noise = noise;
     }
-    /* Uniform between -0.2 and 0.2. */
-    assert_true(least < -0.19 && least >= -0.2 && most > 0.19 && most <= 0.2);
-    assert_true(fabs(total / 4000) < 0.01);
-    near(squares / 4000, 0.2 * 0.2 / 3, 0.05);
-    /* The same again, and other for another rank. */
-    assert_int_equal(mtlm_synthetic_ns(&s, item, 9),
-                     mtlm_synthetic_ns(&s, item, 9));
-    assert_int_not_equal(mtlm_synthetic_ns(&s, item, 9),
-                         mtlm_synthetic_ns(&s, item, 8));
-    least = mtlm_synthetic_ns(&s, item, 9);
-    s.rank = 1;
-    assert_true(mtlm_synthetic_ns(&s, item, 9) != least);
-    s.jitter = 0;
-    s.speed = 0.8;
-    near(mtlm_synthetic_ns(&s, item, 0), ns / 0.8, 1e-6);
-    s.stretch = 20;
-    near(mtlm_synthetic_ns(&s, item, 0), 20 * ns / 0.8, 1e-6);
+    assert_true(n > 20);
     mtlm_program_destroy(program);
+}
+
+/* Replicas and tensor-parallel peers draw apart. */
+static void test_replicas_draw_apart(void **state)
+{
+    const struct mtlm_cluster c = {
+        .timed = true, .forward_s = 1, .backward_s = 1, .weight_s = 1};
+    struct mtlm_program_config config = small_config(2, 1, 2);
+    struct small_ranks ranks;
+    int64_t ns[4];
+
+    (void) state;
+    config.layout.dp = 2;
+    ranks = small_ranks_create(&config);
+    assert_int_equal(ranks.n, 4);
+    for (int r = 0; r < ranks.n; r++) {
+        const struct mtlm_synthetic s = {
+            .cost = mtlm_cost_create(&c, ranks.program[r]),
+            .noise.sigma = 0.2,
+            .speed = 1,
+            .stretch = 1,
+            .rank = r};
+        const struct mtlm_items *items = &ranks.program[r]->train;
+
+        ns[r] = 0;
+        for (int i = 0; i < items->n && ns[r] == 0; i++)
+            if (items->item[i].node->phase == MTLM_PHASE_FORWARD)
+                ns[r] = mtlm_synthetic_ns(&s, &items->item[i], 0);
+        assert_true(ns[r] > 0);
+        for (int other = 0; other < r; other++)
+            assert_int_not_equal(ns[r], ns[other]);
+    }
+    small_ranks_destroy(&ranks);
 }
 
 /* Steering goes on, with numbers that are there; nothing else is computed. */
@@ -314,7 +339,8 @@ int main(void)
         cmocka_unit_test(test_a_layer_of_gpt3_takes_what_its_flops_take),
         cmocka_unit_test(test_the_device_is_as_fast_as_the_slower_of_two),
         cmocka_unit_test(test_16_bit_programs_have_their_own_bytes),
-        cmocka_unit_test(test_jitter_varies_durations_by_its_share),
+        cmocka_unit_test(test_tasks_draw_the_noise_of_their_pass),
+        cmocka_unit_test(test_replicas_draw_apart),
         cmocka_unit_test(test_only_steering_is_computed),
     };
 

@@ -125,6 +125,38 @@ static void test_readers_wait_for_the_writer_and_a_writer_for_readers(
     mtlm_graph_destroy(graph);
 }
 
+/* As Adam on several weights, behind the readers of all microbatches. */
+static void test_a_writer_of_several_tensors_waits_for_each_reader_once(
+    void **state)
+{
+    enum { TENSORS = 3, READERS = 100 };
+    struct mtlm_graph *graph = mtlm_graph_create();
+    struct mtlm_node *writer = node(graph);
+    struct mtlm_tensor *t[TENSORS];
+    struct mtlm_predecessors p;
+    struct mtlm_dependencies *d;
+
+    (void) state;
+    for (int i = 0; i < TENSORS; i++) {
+        t[i] = tensor(graph, 1);
+        mtlm_node_add_use(writer, t[i], MTLM_RW, false);
+    }
+    d = mtlm_dependencies_create(graph);
+    for (int i = 0; i < READERS; i++) {
+        struct mtlm_node *x = node(graph);
+
+        mtlm_node_add_use(x, t[i % TENSORS], MTLM_R, false);
+        mtlm_node_add_use(x, t[(i + 1) % TENSORS], MTLM_R, false);
+        mtlm_dependencies_add(d, x, 0, -1, i);
+    }
+    p = mtlm_dependencies_add(d, writer, 0, -1, READERS);
+    assert_int_equal(p.n, READERS);
+    for (int i = 0; i < READERS; i++)
+        assert_int_equal(p.task[i], i);
+    mtlm_dependencies_destroy(d);
+    mtlm_graph_destroy(graph);
+}
+
 static void test_random_programs_follow_the_definition(void **state)
 {
     enum { NODES = 12, TENSORS = 6, CALLS = 150 };
@@ -203,6 +235,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             test_readers_wait_for_the_writer_and_a_writer_for_readers),
+        cmocka_unit_test(
+            test_a_writer_of_several_tensors_waits_for_each_reader_once),
         cmocka_unit_test(test_random_programs_follow_the_definition),
         cmocka_unit_test(test_programs_of_ranks_follow_the_definition),
     };

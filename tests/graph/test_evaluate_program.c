@@ -41,7 +41,7 @@ static double seconds(void *arg, const struct mtlm_program *program,
 }
 
 static struct mtlm_execution run(const struct small_ranks *ranks, int step,
-                                 struct times times, bool serial)
+                                 struct times times, enum mtlm_turns turns)
 {
     const struct mtlm_program **program =
         mtlm_calloc(ranks->n, sizeof(*program));
@@ -49,7 +49,7 @@ static struct mtlm_execution run(const struct small_ranks *ranks, int step,
                                         .iterations = 1,
                                         .seconds = seconds,
                                         .arg = &times,
-                                        .serial = serial};
+                                        .turns = turns};
     struct mtlm_execution run;
 
     for (int r = 0; r < ranks->n; r += step)
@@ -76,7 +76,8 @@ static void test_a_rank_takes_as_long_as_its_nodes(void **state)
 {
     const struct mtlm_program_config config = small_config(1, 1, 3);
     struct small_ranks ranks = small_ranks_create(&config);
-    struct mtlm_execution e = run(&ranks, 1, (struct times){1e-3, 0, 0}, false);
+    struct mtlm_execution e =
+        run(&ranks, 1, (struct times){1e-3, 0, 0}, MTLM_TURNS_NONE);
 
     (void) state;
     assert_int_equal(e.makespan_ns,
@@ -93,7 +94,7 @@ static void test_messages_take_their_time_on_the_way(void **state)
         const struct mtlm_program_config config = small_config(1, pp, 1);
         struct small_ranks ranks = small_ranks_create(&config);
         struct mtlm_execution e =
-            run(&ranks, 1, (struct times){0, 0.5, 0}, false);
+            run(&ranks, 1, (struct times){0, 0.5, 0}, MTLM_TURNS_NONE);
 
         assert_int_equal(e.makespan_ns, 2 * (pp - 1) * INT64_C(500000000));
         mtlm_execution_free(&e);
@@ -107,7 +108,7 @@ static void test_collectives_pass_together_or_one_by_one(void **state)
 {
     struct mtlm_program_config config = small_config(2, 1, 3);
     struct small_ranks ranks;
-    struct mtlm_execution together, serial;
+    struct mtlm_execution together, lane, serial;
     int64_t one;
 
     (void) state;
@@ -115,12 +116,15 @@ static void test_collectives_pass_together_or_one_by_one(void **state)
     ranks = small_ranks_create(&config);
     one = count(&ranks, MTLM_CLASS_COLLECTIVE) * INT64_C(1000000);
     assert_true(one > 0);
-    together = run(&ranks, 1, (struct times){0, 0, 1e-3}, false);
-    serial = run(&ranks, 1, (struct times){0, 0, 1e-3}, true);
+    together = run(&ranks, 1, (struct times){0, 0, 1e-3}, MTLM_TURNS_NONE);
+    lane = run(&ranks, 1, (struct times){0, 0, 1e-3}, MTLM_TURNS_LANE);
+    serial = run(&ranks, 1, (struct times){0, 0, 1e-3}, MTLM_TURNS_ALL);
     assert_true(together.makespan_ns >= one / 2);
     assert_true(together.makespan_ns < 2 * one);
+    assert_int_equal(lane.makespan_ns, 3 * one);
     assert_int_equal(serial.makespan_ns, 3 * one);
     mtlm_execution_free(&together);
+    mtlm_execution_free(&lane);
     mtlm_execution_free(&serial);
     small_ranks_destroy(&ranks);
 }
@@ -149,7 +153,7 @@ static void test_links_of_a_chain_start_one_after_another(void **state)
     ranks = small_ranks_create(&config);
     nodes = count(&ranks, MTLM_CLASS_COMPUTE)
             + count(&ranks, MTLM_CLASS_COLLECTIVE);
-    free = run(&ranks, 1, times, false);
+    free = run(&ranks, 1, times, MTLM_TURNS_NONE);
     chain = mtlm_evaluate_program(&(struct mtlm_evaluate_program){
         .program = (const struct mtlm_program *const *) ranks.program,
         .n = ranks.n,
@@ -170,8 +174,8 @@ static void test_ranks_that_do_the_same_need_not_be_there(void **state)
     static const struct times times = {1e-3, 2e-3, 0.5e-3};
     const struct mtlm_program_config config = small_config(2, 2, 5);
     struct small_ranks ranks = small_ranks_create(&config);
-    struct mtlm_execution all = run(&ranks, 1, times, true);
-    struct mtlm_execution half = run(&ranks, 2, times, true);
+    struct mtlm_execution all = run(&ranks, 1, times, MTLM_TURNS_ALL);
+    struct mtlm_execution half = run(&ranks, 2, times, MTLM_TURNS_ALL);
 
     (void) state;
     assert_int_equal(all.makespan_ns, half.makespan_ns);
@@ -272,7 +276,7 @@ static void test_the_order_of_collectives_is_one_for_all(void **state)
     static const struct times times = {1e-3, 0.2e-3, 0.3e-3};
     const struct mtlm_program_config config = small_config(2, 2, 6);
     struct small_ranks ranks = small_ranks_create(&config);
-    struct mtlm_execution e = run(&ranks, 1, times, true);
+    struct mtlm_execution e = run(&ranks, 1, times, MTLM_TURNS_ALL);
     bool program_order = true;
 
     (void) state;

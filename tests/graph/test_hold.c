@@ -154,17 +154,6 @@ static double seconds_of(const struct mtlm_evaluate *pipeline, double share)
     return e.makespan_s;
 }
 
-/* Gives a rank 0.8 of its speed. */
-static void slow_down(struct scene *s, int rank)
-{
-    for (int k = 0; k < mtlm_layout_stages(&s->layout); k++)
-        if (mtlm_layout_pp_rank(&s->layout, k) == rank) {
-            s->forward[k] *= 1.25;
-            s->backward[k] *= 1.25;
-            s->weight[k] *= 1.25;
-        }
-}
-
 /* Without waits, a W starts just before a B arrives: any latency costs up to a
  * W on every rank. */
 static void test_latency_costs_zb_h1_what_it_costs_the_fixed_order(void **state)
@@ -247,7 +236,7 @@ static void test_no_schedule_loses(void **state)
                         if (schedule->placed)
                             s.layout.placement = schedule->placement;
                         if (i % 2)
-                            slow_down(&s, 1);
+                            scene_slow_down(&s, 1);
                         compare(&s, schedule, pieces, &gains);
                         scene_free(&s);
                     }
@@ -272,7 +261,7 @@ static void test_later_messages_choose_the_share(void **state)
 
     (void) state;
     scene_create(&s, 4, 8, 2, 1, times[2], thousandth);
-    slow_down(&s, 1);
+    scene_slow_down(&s, 1);
     pipeline = pipeline_of(&s, schedule, 1, window);
     assert_float_equal(mtlm_hold_choose(&pipeline, NULL), .5, 0);
     pipeline.hop += 5e-3 * s.forward[0];

@@ -97,14 +97,23 @@ static void test_ranks_meet_in_their_groups_alone(void **state)
         struct mtlm_layout b = a;
 
         for (int r = 0; r < 24; r++) {
-            int met[MTLM_GROUP_COUNT] = {0};
+            int met[MTLM_GROUP_COUNT] = {0}, root[MTLM_GROUP_COUNT];
 
             mtlm_layout_place(&a, r);
-            for (int s = 0; s < 24; s++) {
+            for (int s = 23; s >= 0; s--) {
                 mtlm_layout_place(&b, s);
                 for (int g = 0; g < MTLM_GROUP_COUNT; g++)
-                    met[g] += mtlm_layout_meet(&a, &b, g);
+                    if (mtlm_layout_meet(&a, &b, g)) {
+                        met[g]++;
+                        root[g] = s;
+                    }
             }
+            for (int g = 0; g < MTLM_GROUP_COUNT; g++)
+                if (g != MTLM_GROUP_EMBEDDING
+                    || mtlm_layout_shares_embedding(&a))
+                    assert_int_equal(mtlm_layout_root(&a, g), root[g]);
+                else
+                    assert_int_equal(mtlm_layout_root(&a, g), -1);
             assert_int_equal(met[MTLM_GROUP_TP], 2);
             assert_int_equal(met[MTLM_GROUP_DP], 4);
             assert_int_equal(met[MTLM_GROUP_WORLD], 24);

@@ -206,6 +206,43 @@ static void test_improvement_reaches_the_bound_of_a_slow_rank(void **state)
     scene_free(&s);
 }
 
+/* The boxes of later microbatches are left out, and no other. */
+static void test_first_microbatches_keep_their_order(void **state)
+{
+    enum { FEW = 3 };
+    struct scene s;
+    struct mtlm_boxes fewer;
+    struct mtlm_box_order first;
+    struct mtlm_walk walk;
+
+    (void) state;
+    scene_create(&s, 4, 8, 2, 2, one, 0);
+    build(&s, 4);
+    first = mtlm_order_first(&s.order, &s.boxes, FEW);
+    fewer = s.boxes;
+    fewer.microbatches = FEW;
+    for (int r = 0; r < 4; r++) {
+        int n = 0;
+
+        for (int j = 0; j < s.order.n[r]; j++) {
+            const struct mtlm_box box =
+                mtlm_box_at(&s.boxes, s.order.box[r][j]);
+
+            if (box.microbatch >= FEW)
+                continue;
+            assert_true(n < first.n[r]);
+            assert_int_equal(first.box[r][n++], mtlm_box_number(&fewer, box));
+        }
+        assert_int_equal(n, first.n[r]);
+        assert_int_equal(n, 2 * FEW * 4);
+    }
+    walk = mtlm_walk_create(&fewer);
+    assert_true(mtlm_walk(&walk, &first) < INFINITY);
+    mtlm_walk_free(&walk);
+    mtlm_order_free(&first);
+    scene_free(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,7 +252,7 @@ int main(void)
         cmocka_unit_test(test_a_walk_finds_where_an_order_is_stuck),
         cmocka_unit_test(test_improvement_finds_the_best_order),
         cmocka_unit_test(test_improvement_reaches_the_bound_of_a_slow_rank),
-    };
+        cmocka_unit_test(test_first_microbatches_keep_their_order)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,8 +19,8 @@
 
 static const char program[] = "./mtlm-dag-sim";
 
-/* Milliseconds: a task of F or B takes 1, of W a half, a message 0.02 to 0.1.
- */
+/* Milliseconds: a task of F or B takes 1, of W a half, a message 0.02 to 0.1, a
+ * reduction of gradients 3. */
 static double seconds(void *arg, const struct mtlm_program *of,
                       const struct mtlm_item *item, int iteration)
 {
@@ -33,7 +33,7 @@ static double seconds(void *arg, const struct mtlm_program *of,
     case MTLM_CLASS_P2P:
         return 0.02e-3;
     case MTLM_CLASS_COLLECTIVE:
-        return 0.1e-3;
+        return item->node->lane == MTLM_LANE_DP ? 3e-3 : 0.1e-3;
     default:
         return 0;
     }
@@ -44,6 +44,7 @@ struct job {
     int64_t microbatches;
     const char *schedule;
     enum mtlm_placement placement;
+    int replicas; /* 0: one */
 };
 
 static struct mtlm_program_config config_of(const struct job *job)
@@ -53,6 +54,10 @@ static struct mtlm_program_config config_of(const struct job *job)
 
     config.layout.virtual_stages = job->virtual_stages;
     config.layout.placement = job->placement;
+    if (job->replicas > 0) {
+        config.layout.dp = job->replicas;
+        config.bucket_size = 4000; /* several buckets for a stage */
+    }
     config.schedule = small_schedule(job->schedule);
     return config;
 }
@@ -74,6 +79,7 @@ static struct scene create_scene(const struct job *job, int step, double hold)
     s.job = (struct mtlm_evaluate_program){.program = s.program,
                                            .iterations = 1,
                                            .seconds = seconds,
+                                           .turns = MTLM_TURNS_LANE,
                                            .first_come = true,
                                            .hold = hold};
     for (int r = 0; r < s.ranks.n; r += step)
@@ -179,12 +185,15 @@ static void test_prio_is_the_evaluator(void **state)
         {1, 4, 1, 12, "gpipe", MTLM_PLACEMENT_LOOP},
         {2, 2, 1, 8, "zb-h1", MTLM_PLACEMENT_LOOP},
         {1, 2, 2, 6, "interleaved", MTLM_PLACEMENT_LOOP},
-        {2, 2, 2, 6, "zb-v", MTLM_PLACEMENT_V}};
+        {2, 2, 2, 6, "zb-v", MTLM_PLACEMENT_V},
+        {1, 2, 1, 4, "1f1b", MTLM_PLACEMENT_LOOP, 2},
+        {2, 2, 1, 4, "zb-h1", MTLM_PLACEMENT_LOOP, 4}};
 
     (void) state;
     need_simulator();
     for (size_t i = 0; i < sizeof(jobs) / sizeof(*jobs); i++) {
-        struct scene s = create_scene(&jobs[i], jobs[i].tp, 0);
+        const int alike = jobs[i].tp * (int) fmax(jobs[i].replicas, 1);
+        struct scene s = create_scene(&jobs[i], alike, 0);
         struct mtlm_execution run = run_policy(&s, "prio");
 
         assert_near(jobs[i].schedule, run.makespan_ns, s.evaluated.makespan_ns);

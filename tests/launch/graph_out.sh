@@ -20,9 +20,11 @@ simulate=(--simulate "$cluster" "${jobs[@]}")
 refuse 2 '--graph-out is for --simulate' "${jobs[@]}" --graph-out g.rec
 refuse 2 'contradicts --dry-run' "${simulate[@]}" --dry-run --graph-out g.rec
 refuse 2 'must end in .rec' "${simulate[@]}" --graph-out g.txt
-refuse 2 'must end in .rec' "${simulate[@]}" --graph-out graph
+refuse 2 'must end in .rec or .et' "${simulate[@]}" --graph-out graph
 refuse 4 'cannot write --graph-out none/g.rec: No such' "${simulate[@]}" \
     --graph-out none/g.rec
+refuse 4 'cannot write --graph-out none/g.et: No such' "${simulate[@]}" \
+    --graph-out none/g.et
 
 cat >check.py <<'END'
 # Compares graph.rec with the tasks of a trace.

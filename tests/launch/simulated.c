@@ -1,4 +1,4 @@
-/* Simulations in tests: the text of one, and what stands in a text. */
+/* Simulations in tests: text and numbers of one, and what stands in a text. */
 
 #include "config.h"
 
@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 
 #include "launch/simulate/simulate.h"
 #include "tests/launch/parse.h"
@@ -32,6 +34,65 @@ char *simulated(const char *name, const char *line)
     }
     free(all);
     return text;
+}
+
+const char *cluster_path(const char *name)
+{
+    static char path[512];
+    const char *srcdir = getenv("srcdir");
+
+    snprintf(path, sizeof(path), "%s/launch/clusters/%s.ini",
+             srcdir ? srcdir : ".", name);
+    return path;
+}
+
+char *text_of(const char *name, const char *line)
+{
+    char *text = simulated(cluster_path(name), line);
+
+    if (!text)
+        fail_msg("%s: %s", line, error.text);
+    return text;
+}
+
+json_t *numbers_of(const char *name, const char *line)
+{
+    char metrics[] = "/tmp/mtlm-simulate.XXXXXX";
+    const int fd = mkstemp(metrics);
+    char *more = mtlm_sprintf("%s --metrics %s", line, metrics);
+    json_error_t why;
+    json_t *all, *numbers;
+
+    assert_true(fd >= 0);
+    close(fd);
+    free(text_of(name, more));
+    all = json_load_file(metrics, JSON_REJECT_DUPLICATES, &why);
+    if (!all)
+        fail_msg("%s: %s", line, why.text);
+    numbers = json_incref(json_object_get(all, "simulation"));
+    assert_non_null(numbers);
+    json_decref(all);
+    unlink(metrics);
+    free(more);
+    return numbers;
+}
+
+double number(const json_t *numbers, const char *name)
+{
+    const json_t *value = json_object_get(numbers, name);
+
+    if (!json_is_number(value))
+        fail_msg("%s is no number", name);
+    return json_number_value(value);
+}
+
+double seconds_of(const char *name, const char *line)
+{
+    json_t *numbers = numbers_of(name, line);
+    const double seconds = number(numbers, "iteration_s");
+
+    json_decref(numbers);
+    return seconds;
 }
 
 void near(double have, double want, double tolerance)

@@ -284,6 +284,36 @@ static void test_what_no_run_can_count_has_no_plan(void **state)
     }
 }
 
+/* Before orders are built, and before anything is printed. */
+static void test_a_plan_beyond_memory_is_refused(void **state)
+{
+    static const char *const lines[] = {
+        "16777216 --pipeline-model-parallel-size 32",
+        "16777216 --pipeline-model-parallel-size 32 --schedule zb-h1 "
+        "--schedule-mode strict",
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        char *line = mtlm_sprintf("--model gpt-tiny --dry-run --num-layers 32 "
+                                  "--tensor-model-parallel-size 1 "
+                                  "--micro-batch-size 1 "
+                                  "--global-batch-size %s",
+                                  lines[i]);
+        FILE *out = tmpfile();
+
+        assert_int_equal(parse(line), MTLM_REQUEST_PLAN);
+        assert_int_equal(mtlm_dry_run(&options, out, &error), -1);
+        assert_int_equal(error.code, MTLM_EXIT_RESOURCE);
+        assert_says(error.text, " microbatches on ");
+        assert_says(error.text, " stages evaluates ");
+        assert_says(error.text, "a smaller --global-batch-size");
+        assert_int_equal(ftell(out), 0);
+        fclose(out);
+        free(line);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +328,7 @@ int main(void)
         cmocka_unit_test(test_one_is_no_plural),
         cmocka_unit_test(test_a_plan_needs_a_complete_model),
         cmocka_unit_test(test_what_no_run_can_count_has_no_plan),
+        cmocka_unit_test(test_a_plan_beyond_memory_is_refused),
     };
 
     return cmocka_run_group_tests(tests, parse_setup, parse_teardown);

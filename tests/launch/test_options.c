@@ -287,40 +287,6 @@ static void test_a_batch_that_was_not_given_follows_the_ranks(void **state)
     assert_int_equal(mtlm_options_set_batch(&options, 80, &error), -1);
 }
 
-static void test_synthetic_runs_have_no_values(void **state)
-{
-    (void) state;
-    accepts("--model gpt-tiny --synthetic x.ini --jitter 0.1 --slow-rank "
-            "3:0.8");
-    assert_string_equal(options.cluster_file, "x.ini");
-    assert_float_equal(options.jitter, 0.1, 1e-12);
-    assert_int_equal(options.slow_rank.rank, 3);
-    assert_float_equal(options.slow_rank.speed, 0.8, 1e-12);
-    assert_int_equal(options.eval_iters, 0);
-    accepts("--model gpt-tiny --synthetic x.ini --eval-iters 2");
-    assert_int_equal(options.eval_iters, 2);
-    refuses("--model gpt-tiny --jitter 0.1",
-            "--jitter changes modelled durations and needs --synthetic "
-            "CLUSTER.ini");
-    refuses("--model gpt-tiny --stretch 2",
-            "--stretch changes modelled durations and needs --synthetic "
-            "CLUSTER.ini");
-    refuses("--model gpt-tiny --slow-rank 0:0.5",
-            "--slow-rank changes modelled durations and needs --synthetic "
-            "CLUSTER.ini");
-    refuses(
-        "--model gpt-tiny --synthetic x.ini --weight-hash",
-        "--weight-hash needs computed values, and --synthetic computes none");
-    refuses("--model gpt-tiny --synthetic x.ini --slow-rank 3",
-            "--slow-rank is '3', it must be RANK:SPEED, a rank's number and a "
-            "speed from 0.01 to 100");
-    refuses("--model gpt-tiny --synthetic x.ini --slow-rank 1:0",
-            "--slow-rank is '1:0', it must be RANK:SPEED, a rank's number and "
-            "a speed from 0.01 to 100");
-    refuses("--model gpt-tiny --synthetic x.ini --jitter 1.5",
-            "--jitter is '1.5', it must be a number from 0 to 1");
-}
-
 static void test_requests_are_returned(void **state)
 {
     (void) state;
@@ -415,7 +381,6 @@ int main(void)
         cmocka_unit_test(test_query_key_scaling_is_said_one_way),
         cmocka_unit_test(test_values_must_fit_each_other),
         cmocka_unit_test(test_the_layout_must_fit_the_ranks),
-        cmocka_unit_test(test_synthetic_runs_have_no_values),
         cmocka_unit_test(test_the_batches_must_fit_the_ranks),
         cmocka_unit_test(test_a_batch_that_was_not_given_follows_the_ranks),
         cmocka_unit_test(test_requests_are_returned),

@@ -327,6 +327,20 @@ static void test_auto_says_windows_that_can_be_repeated(void **state)
     assert_int_equal(again.layout.placement, found.layout.placement);
 }
 
+static void test_auto_says_that_no_order_is_searched(void **state)
+{
+    char *plan = plan_of(
+        "--model gpt-tiny --num-layers 32 --workers 1 --micro-batch-size 1 "
+        "--global-batch-size 2048 --pipeline-model-parallel-size 32 "
+        "--schedule auto --num-virtual-stages-per-pipeline-rank 1 --dry-run");
+
+    (void) state;
+    assert_non_null(strstr(plan, "\nschedule auto: windows only, no order is "
+                                 "searched: 196608 passes an iteration, and "
+                                 "the limit is 100000\n"));
+    free(plan);
+}
+
 /* The iteration of a plan, in multiples of the busiest rank's work. */
 static double multiple_of(const char *plan)
 {
@@ -410,6 +424,7 @@ int main(void)
         cmocka_unit_test(test_memory_that_does_not_do_is_refused),
         cmocka_unit_test(test_a_plan_says_what_a_schedule_costs),
         cmocka_unit_test(test_auto_says_windows_that_can_be_repeated),
+        cmocka_unit_test(test_auto_says_that_no_order_is_searched),
         cmocka_unit_test(test_auto_says_an_order_that_can_be_repeated),
         cmocka_unit_test(test_a_picture_of_the_plan_is_drawn),
     };

@@ -1,5 +1,5 @@
-/* --replan-after: medians of records, the second plan of a running job, and
- * which options contradict. */
+/* --replan-after: the second plan of a running job, and which options
+ * contradict. */
 
 #include "config.h"
 
@@ -12,13 +12,11 @@
 
 #include <cmocka.h>
 
-#include "codelets/op.h"
 #include "graph/build/program_build.h"
 #include "graph/predict/activation_memory.h"
 #include "launch/job/job_advice.h"
 #include "launch/plan/layout_choice.h"
 #include "launch/plan/second_plan.h"
-#include "launch/trace/stage_medians.h"
 #include "runtime/base/memory.h"
 #include "runtime/comm/policy_nodes.h"
 #include "tests/launch/parse.h"
@@ -29,94 +27,6 @@
     "--num-virtual-stages-per-pipeline-rank 1 "
 
 enum { STAGES = 4 };
-
-/* ---- medians ---- */
-
-static struct mtlm_record node(int rank, int stage, int phase, int microbatch,
-                               int64_t start, int64_t ns)
-{
-    return (struct mtlm_record){.rank = rank,
-                                .lane = MTLM_LANE_COMPUTE,
-                                .phase = phase,
-                                .op = MTLM_OP_LINEAR_FWD,
-                                .microbatch = microbatch,
-                                .stage = stage,
-                                .layer = -1,
-                                .peer = -1,
-                                .group = -1,
-                                .group_root = -1,
-                                .match = -1,
-                                .start_ns = start,
-                                .end_ns = start + ns};
-}
-
-/* Adds a send of stage 0 at `sent`, and a receive of stage 1 at `posted`, that
- * end at `end`. */
-static void add_message(struct mtlm_record *record, size_t *n, int microbatch,
-                        int64_t sent, int64_t posted, int64_t end)
-{
-    for (int k = 0; k < 2; k++) {
-        struct mtlm_record r =
-            node(k, k, MTLM_PHASE_FORWARD, microbatch, k ? posted : sent, 0);
-
-        r.op = k ? MTLM_OP_RECV : MTLM_OP_SEND;
-        r.lane = MTLM_LANE_PP;
-        r.worker = -1;
-        r.peer = 1 - k;
-        r.match = microbatch;
-        r.end_ns = end;
-        record[(*n)++] = r;
-    }
-}
-
-/* Two stages, two iterations of three microbatches.  F of stage 0 takes 3, 4, 5
- * and 13, 14, 15 us, in two nodes: the fourth of six is the median.  B and W
- * take the double and the triple.  Stage 1 takes 1 us more. */
-static void test_medians_of_records(void **state)
-{
-    static const struct mtlm_trace_info two = {.ranks = 2};
-    struct mtlm_record record[128];
-    struct mtlm_trace_records *records;
-    struct mtlm_stage_times times;
-    size_t n = 0;
-
-    (void) state;
-    for (int k = 0; k < 2; k++)
-        for (int e = 0; e < 2; e++)
-            for (int i = 0; i < 3; i++)
-                for (int phase = 0; phase < 3; phase++) {
-                    const int64_t f = 1000 * (3 + i + 10 * e);
-
-                    record[n] = node(k, k, MTLM_PHASE_FORWARD + phase, i, 0,
-                                     f * (phase + 1));
-                    record[n++].iteration = e;
-                    record[n] = node(k, k, MTLM_PHASE_FORWARD + phase, i, 20000,
-                                     1000 * k);
-                    record[n++].iteration = e;
-                }
-    /* Both ends are there after 3, 5 and 7 us. */
-    add_message(record, &n, 0, 2000, 1000, 5000);
-    add_message(record, &n, 1, 2000, 3000, 8000);
-    add_message(record, &n, 2, 1000, 500, 8000);
-    for (size_t i = 0; i < n; i++)
-        record[i].job = i;
-    records = mtlm_trace_records_create(record, n, &two);
-    times = mtlm_trace_stage_medians(records, 2);
-    assert_int_equal(mtlm_trace_stage_medians_check(&times, &error), 0);
-    for (int k = 0; k < 2; k++) {
-        assert_float_equal(times.forward[k], (13 + k) * 1e-6, 1e-15);
-        assert_float_equal(times.backward[k], (26 + k) * 1e-6, 1e-15);
-        assert_float_equal(times.weight[k], (39 + k) * 1e-6, 1e-15);
-    }
-    assert_float_equal(times.hop, 5e-6, 1e-15);
-    mtlm_stage_times_free(&times);
-    times = mtlm_trace_stage_medians(records, 3);
-    assert_int_equal(mtlm_trace_stage_medians_check(&times, &error), -1);
-    assert_string_equal(error.text, "F of stage 2 takes 0 s in all recorded "
-                                    "iterations; the last stage is 2");
-    mtlm_stage_times_free(&times);
-    mtlm_trace_records_destroy(records);
-}
 
 /* ---- the second plan ---- */
 
@@ -154,6 +64,20 @@ static void end_job(struct job *job)
     mtlm_activation_memory_free(&job->activation);
 }
 
+static struct mtlm_first_plan first_plan(const struct job *job)
+{
+    return (struct mtlm_first_plan){&options, &job->wish, &job->choice,
+                                    job->program};
+}
+
+static int make_plan(const struct job *job, struct mtlm_stage_times *times,
+                     struct mtlm_second_plan *plan)
+{
+    const struct mtlm_first_plan first = first_plan(job);
+
+    return mtlm_second_plan_make(&first, times, plan, &error);
+}
+
 /* F 1, B 1.3, W 0.8 s, a message 0.1 s; one stage takes 1.25 times as long. */
 static struct mtlm_stage_times slow_times(int slow)
 {
@@ -181,9 +105,7 @@ static void test_a_second_plan_knows_the_slow_stage(void **state)
 
     (void) state;
     start_job(&job, FOUR "--schedule auto");
-    assert_int_equal(mtlm_second_plan_make(&options, &job.wish, &job.choice,
-                                           job.program, &times, &plan, &error),
-                     0);
+    assert_int_equal(make_plan(&job, &times, &plan), 0);
     assert_true(plan.new_s >= 63.1 && plan.new_s < 65.2);
     assert_true(plan.old_s > 1.02 * plan.new_s);
     assert_true(mtlm_second_plan_is_worth(&plan));
@@ -214,18 +136,15 @@ static void test_a_plan_by_the_same_times_stays(void **state)
 
     (void) state;
     start_job(&job, FOUR "--schedule auto");
-    assert_int_equal(mtlm_second_plan_make(&options, &job.wish, &job.choice,
-                                           job.program, &times, &plan, &error),
-                     0);
+    assert_int_equal(make_plan(&job, &times, &plan), 0);
     mtlm_second_plan_swap(&plan, &options, &job.wish);
+    next = job;
     config = mtlm_wish_config(&job.wish, 1, STAGES, 1, 1);
     mtlm_activation_memory_measure(&config);
     next.activation = config.activation;
     config.outline = true;
     next.program = mtlm_program_build(&config);
-    assert_int_equal(mtlm_second_plan_make(&options, &job.wish, &job.choice,
-                                           next.program, &again, &same, &error),
-                     0);
+    assert_int_equal(make_plan(&next, &again, &same), 0);
     assert_float_equal(same.old_s, same.new_s, 1e-9);
     assert_float_equal(same.old_s, plan.new_s, 1e-9);
     assert_false(mtlm_second_plan_is_worth(&same));
@@ -244,13 +163,131 @@ static void test_a_schedule_without_times_stays(void **state)
 
     (void) state;
     start_job(&job, FOUR "--schedule 1f1b");
-    assert_int_equal(mtlm_second_plan_make(&options, &job.wish, &job.choice,
-                                           job.program, &times, &plan, &error),
-                     0);
+    assert_int_equal(make_plan(&job, &times, &plan), 0);
     assert_float_equal(plan.old_s, plan.new_s, 1e-12);
     assert_false(mtlm_second_plan_is_worth(&plan));
     mtlm_second_plan_free(&plan);
     end_job(&job);
+}
+
+/* ---- layers that move ---- */
+
+#define FULL                                                                   \
+    "--model gpt-tiny --num-layers 32 --workers 1 --micro-batch-size 1 "       \
+    "--global-batch-size 16 --pipeline-model-parallel-size 4 --schedule auto " \
+    "--num-virtual-stages-per-pipeline-rank 1 "
+
+/* Makes a plan that moves nothing; returns whether one that moves layers is
+ * better, and then sets *moved. */
+static bool moves(const struct job *job, struct mtlm_stage_times *times,
+                  const struct mtlm_stage_times *in_layers,
+                  struct mtlm_second_plan *plan, struct mtlm_second_plan *moved)
+{
+    const struct mtlm_first_plan first = first_plan(job);
+
+    assert_int_equal(make_plan(job, times, plan), 0);
+    return mtlm_second_plan_move(&first, plan, in_layers, moved);
+}
+
+/* Eight layers on each rank: with seven, a rank at 0.8 bounds the iteration no
+ * more.  By work, 9 / 10 of the time is left; 2 % of that are the schedule's.
+ */
+static void test_layers_leave_a_slow_stage(void **state)
+{
+    static const int64_t layers[] = {8, 7, 9, 8};
+    struct mtlm_stage_times times = slow_times(1), in_layers = slow_times(1);
+    struct mtlm_second_plan plan, moved;
+    struct job job;
+
+    (void) state;
+    start_job(&job, FULL);
+    assert_true(moves(&job, &times, &in_layers, &plan, &moved));
+    assert_true(moved.new_s < .95 * plan.new_s);
+    assert_float_equal(moved.old_s, plan.old_s, 0);
+    assert_int_equal(moved.options.n_layers_of_stage, STAGES);
+    assert_memory_equal(moved.options.layers_of_stage, layers, sizeof(layers));
+    assert_float_equal(moved.options.times.forward[1], 1.25 * 7 / 8, 1e-9);
+
+    mtlm_second_plan_swap(&moved, &options, &job.wish);
+    assert_ptr_equal(job.wish.stages.layers, options.layers_of_stage);
+    assert_int_equal(options.layers_of_stage[1], 7);
+    assert_null(moved.options.layers_of_stage);
+    mtlm_second_plan_swap(&moved, &options, &job.wish);
+    assert_null(options.layers_of_stage);
+    assert_null(job.wish.stages.layers);
+    mtlm_second_plan_free(&moved);
+    mtlm_second_plan_free(&plan);
+    mtlm_stage_times_free(&in_layers);
+    end_job(&job);
+}
+
+/* Rank 0 is faster by less than times are exact, and has no memory left for a
+ * ninth layer: the layer goes to rank 2 all the same. */
+static void test_memory_decides_between_equal_ranks(void **state)
+{
+    static const int64_t layers[] = {8, 7, 9, 8};
+    struct mtlm_stage_times times = slow_times(1), in_layers = slow_times(1);
+    struct mtlm_second_plan plan, moved;
+    struct job job;
+
+    (void) state;
+    for (int i = 0; i < 3; i++) {
+        times.forward[i * STAGES] *= .993;
+        in_layers.forward[i * STAGES] *= .993;
+    }
+    start_job(&job, FULL);
+    assert_true(moves(&job, &times, &in_layers, &plan, &moved));
+    assert_memory_equal(moved.options.layers_of_stage, layers, sizeof(layers));
+    mtlm_second_plan_free(&moved);
+    mtlm_second_plan_free(&plan);
+    mtlm_stage_times_free(&in_layers);
+    end_job(&job);
+}
+
+/* Equal ranks keep their layers. */
+static void test_layers_of_equal_stages_stay(void **state)
+{
+    struct mtlm_stage_times times = slow_times(-1), in_layers = slow_times(-1);
+    struct mtlm_second_plan plan, moved;
+    struct job job;
+
+    (void) state;
+    start_job(&job, FULL);
+    assert_false(moves(&job, &times, &in_layers, &plan, &moved));
+    mtlm_second_plan_free(&plan);
+    mtlm_stage_times_free(&in_layers);
+    end_job(&job);
+}
+
+static void test_what_keeps_layers(void **state)
+{
+    static const struct {
+        const char *line;
+        bool moves;
+    } rows[] = {
+        {FULL, true},
+        {FULL "--stage-layers 8,8,8,8", false},
+        {FULL "--schedule window --stage-windows 4,3,2,1", false},
+        {"--model gpt-tiny --num-layers 8 --workers 1 --global-batch-size 16 "
+         "--micro-batch-size 1 --pipeline-model-parallel-size 4 "
+         "--num-layers-per-virtual-pipeline-stage 2",
+         false},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct mtlm_first_plan first;
+        struct job job;
+
+        start_job(&job, rows[i].line);
+        first = first_plan(&job);
+        assert_true(mtlm_second_plan_may_move(&first) == rows[i].moves);
+        job.program->config.layout.dp = 2;
+        assert_true(mtlm_second_plan_may_move(&first) == rows[i].moves);
+        job.program->config.distributed_optimizer = true;
+        assert_false(mtlm_second_plan_may_move(&first));
+        end_job(&job);
+    }
 }
 
 /* Where a job changes from priorities to a sequence, the policy forgets its
@@ -305,10 +342,13 @@ static void test_what_contradicts_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_medians_of_records),
         cmocka_unit_test(test_a_second_plan_knows_the_slow_stage),
         cmocka_unit_test(test_a_plan_by_the_same_times_stays),
         cmocka_unit_test(test_a_schedule_without_times_stays),
+        cmocka_unit_test(test_layers_leave_a_slow_stage),
+        cmocka_unit_test(test_memory_decides_between_equal_ranks),
+        cmocka_unit_test(test_layers_of_equal_stages_stay),
+        cmocka_unit_test(test_what_keeps_layers),
         cmocka_unit_test(test_who_waits_and_what_the_line_says),
         cmocka_unit_test(test_what_contradicts_is_refused),
     };

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "graph/predict/lp.h"
 #include "launch/plan/dry_run.h"
 #include "runtime/base/memory.h"
 #include "tests/launch/parse.h"
@@ -161,6 +162,14 @@ static void test_the_plan_of_an_order_counts_in_seconds(void **state)
     phrase = mtlm_sprintf("\nschedule         %s: ", csv);
     assert_float_equal(number_after(text, phrase), 17, 1e-6);
     free(phrase);
+    free(text);
+    /* What rank 0 runs takes twice as long, in every draw. */
+    phrase = mtlm_sprintf("%s --jitter 0,rank=0:2", line);
+    text = plan_of(phrase);
+    assert_non_null(strstr(text, ": strict 28 s +- 0.00 %;\n"
+                                 "                 beside it hint +0.00 +- "
+                                 "0.00 %, "));
+    free(phrase);
     unlink(csv);
     free(text);
     free(line);
@@ -185,8 +194,7 @@ static void test_a_plan_counts_by_the_cluster(void **state)
                                      "                 F 100 200 100 100 ms\n"
                                      "                 B 120 240 120 120 ms\n"
                                      "                 W 80 160 80 80 ms\n"));
-        assert_int_equal(strstr(text, "--jitter 0.3: without effect on the "
-                                      "plan, which counts by mean times\n")
+        assert_int_equal(strstr(text, "\njitter           seeds 1234 to 1253: ")
                              != NULL,
                          given);
         /* 16 x 600 ms behind an F and a message. */
@@ -198,6 +206,8 @@ static void test_a_plan_counts_by_the_cluster(void **state)
     text = mtlm_sprintf(FOUR "--synthetic %s --slow-rank 4:0.5", times_file);
     refuses_plan(text, "--slow-rank 4:0.5: this job has the ranks 0 to 3");
     free(text);
+    refuses_plan(FOUR "--jitter 0,rank=4:1.5",
+                 "--jitter rank=4:1.5: this job has the ranks 0 to 3");
 }
 
 /* A plan counts by the file, whatever the tasks of a synthetic run take. */
@@ -233,6 +243,64 @@ static void test_a_file_comes_before_the_cluster(void **state)
     unlink(cluster);
 }
 
+/* ZB-H1 in its memory, behind slow messages: path and work allow 0.293 s. */
+static void test_a_plan_has_a_bound_that_knows_memory(void **state)
+{
+    char *line = mtlm_sprintf(
+        "--model gpt-tiny --num-layers 8 --workers 1 --micro-batch-size 1 "
+        "--global-batch-size 8 --pipeline-model-parallel-size 4 --dry-run "
+        "--schedule zb-h1 --stage-times %s --bound lp",
+        times_file);
+    char *text;
+
+    (void) state;
+    if (!mtlm_lp_available())
+        skip();
+    times_file_write("[stage 0-3]\nforward_ms = 10\nbackward_ms = 13\n"
+                     "weight_ms = 8\n[hop]\nlatency_us = 5000\n");
+    text = plan_of(line);
+    assert_float_equal(number_after(text, "; no schedule takes less than "),
+                       .293, 1e-9);
+    assert_float_equal(
+        number_after(text, "in this memory no schedule takes less than "), .349,
+        .001);
+    assert_non_null(strstr(text, "of rank 0: this one is 2."));
+    free(text);
+    free(line);
+}
+
+static void test_bounds_that_nobody_can_prove_are_refused(void **state)
+{
+    char *timed =
+        mtlm_sprintf(FOUR "--schedule zb-h1 --stage-times %s ", times_file);
+    char *lanes = mtlm_sprintf("%s--bound lp --workers 2", timed);
+    char *nothing = mtlm_sprintf(
+        FOUR "--schedule gpipe --stage-times %s --bound lp --bound-out x",
+        times_file);
+
+    (void) state;
+    times_file_write(TIMES_SLOW);
+    refuses(FOUR "--bound foo", "--bound is 'foo', it must be one of path/lp");
+    refuses(FOUR "--bound-out x", "--bound-out writes the proof of --bound lp");
+    refuses(FOUR "--bound lp",
+            "--bound lp needs the times of F, B and W: --stage-times, "
+            "--durations or --synthetic");
+    refuses("--model gpt-tiny --bound lp",
+            "--bound lp bounds the plan of --dry-run");
+    if (mtlm_lp_available()) {
+        refuses_plan(lanes, "--bound lp is for one worker on each rank, and "
+                            "there are 2: give --workers 1");
+        refuses_plan(nothing, "--bound-out has nothing to prove: no linear "
+                              "program raises the bound of path and work");
+    } else {
+        refuses(lanes, "--bound lp needs GLPK, which this build lacks: install "
+                       "libglpk-dev, then configure again");
+    }
+    free(nothing);
+    free(lanes);
+    free(timed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +311,8 @@ int main(void)
         cmocka_unit_test(test_the_plan_of_an_order_counts_in_seconds),
         cmocka_unit_test(test_a_plan_counts_by_the_cluster),
         cmocka_unit_test(test_a_file_comes_before_the_cluster),
+        cmocka_unit_test(test_a_plan_has_a_bound_that_knows_memory),
+        cmocka_unit_test(test_bounds_that_nobody_can_prove_are_refused),
     };
 
     return cmocka_run_group_tests(tests, times_file_setup, times_file_teardown);

@@ -117,6 +117,23 @@ for policy in smallest home mtlm; do
     STARPU_SCHED_LIB=./policies.so STARPU_SCHED=$policy simulate
     grep -q "^engine .*policy $policy: " out || fail "$policy: $(cat out err)"
 done
+# Job, blocks, slots and planned order are those of closed forms.
+# shellcheck disable=SC2046 # several words
+$(of CC) -shared -fPIC -Iinclude $(of STARPU_SIMGRID_CFLAGS) -o facts.so \
+    "$srcdir/tests/mpi/policy_facts.c" || fail "policy_facts.c does not compile"
+export STARPU_SCHED_LIB=./facts.so
+FACTS='1 4 1 1 8 1 1' STARPU_SCHED=facts simulate
+grep -q '^engine .*policy facts: ' out || fail "facts: $(cat out err)"
+FACTS='2 2 1 1 8 1 1' STARPU_SCHED=facts simulate \
+    --tensor-model-parallel-size 2 --pipeline-model-parallel-size 2
+grep -q '^engine .*policy facts: ' out || fail "facts: $(cat out err)"
+# shellcheck disable=SC2046 # several words
+$(of CC) -shared -fPIC -Iinclude $(of STARPU_SIMGRID_CFLAGS) -o mistakes.so \
+    "$srcdir/tests/mpi/policy_mistakes.c" || fail "policy_mistakes.c"
+STARPU_SCHED_LIB=./mistakes.so STARPU_SCHED=twice simulate
+refuse 2 'the scheduling policy twice has started ' ' of microbatch ' ' twice'
+STARPU_SCHED_LIB=./mistakes.so STARPU_SCHED=astray simulate
+refuse 2 'the scheduling policy astray has given ' ', which cannot run the task'
 STARPU_SCHED_LIB=./withhold.so STARPU_SCHED=withhold simulate
 refuse 7 'under policy withhold' 'tasks never run; ready are: ' ', W of microb'
 # shellcheck disable=SC2046 # several words

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Iterations of the real graph on 8 ranks - tensor, pipeline and
 # data parallel by 2, two virtual stages each - with one collective at a time,
-# under policies that have little in common, with tasks that take up to 90 % more
-# or less than they should, differently on each rank: no two ranks wait for each
+# under policies that have little in common, with passes of lognormal times
+# (sigma 0.9) and transients, drawn apart on each rank: no two ranks wait for each
 # other for ever, whoever decides on the order.  make check-full: a thousand,
 # under every policy that StarPU has.
 set -u
@@ -18,7 +18,7 @@ run=(--model gpt-tiny --num-layers 4 --hidden-size 64 --seq-length 64
     --micro-batch-size 1 --global-batch-size 8 --eval-iters 0
     --tensor-model-parallel-size 2 --pipeline-model-parallel-size 2
     --num-virtual-stages-per-pipeline-rank 2 --synthetic cluster.ini
-    --jitter 0.9 --transport serial --distributed-timeout-minutes "$TIME_SCALE")
+    --jitter 0.9,transient=0.05x5 --transport serial --distributed-timeout-minutes "$TIME_SCALE")
 ranks=8
 seed=1
 iterations=0

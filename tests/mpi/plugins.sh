@@ -116,9 +116,10 @@ sed "s/^MTLM_POLICY_PLUGIN/$stamp = {MTLM_POLICY_VERSION, 1, 3, 10}/" last.c \
     >old.c
 compile old
 STARPU_SCHED_LIB=./old.so refuse 'built for StarPU 1.3.10, this is 1.'
-sed "s/^MTLM_POLICY_PLUGIN/$stamp = {0}/" last.c >other.c
+sed "s/^MTLM_POLICY_PLUGIN/$stamp = {1}/" last.c >other.c
 compile other
-STARPU_SCHED_LIB=./other.so refuse 'version 0 of mtlm/policy.h' 'with 2'
+STARPU_SCHED_LIB=./other.so refuse 'version 1 of mtlm/policy.h' 'with 2' \
+    'other fields' 'another clock' 'compile the library again'
 sizes='sizeof(struct starpu_sched_policy), sizeof(struct starpu_task)'
 starpu='STARPU_MAJOR_VERSION, STARPU_MINOR_VERSION, STARPU_RELEASE_VERSION'
 sed "s/^MTLM_POLICY_PLUGIN/$stamp = {MTLM_POLICY_VERSION, $starpu, $sizes, 1}/" \
@@ -195,6 +196,18 @@ for node in acquire task; do
         || fail "seen, $node: $(cat out err)"
     [ "$(weight_hash out)" = "$want" ] || fail "seen, $node: other weights"
 done
+
+# Job, blocks, slots and the planned order are those of closed forms.
+cp "$srcdir/tests/mpi/policy_facts.c" facts.c
+compile facts -Wall -Wextra -Werror
+# facts "T P D V M ITERATIONS PLANNED" OPTION...
+facts() {
+    FACTS=$1 STARPU_SCHED=facts STARPU_SCHED_LIB=./facts.so \
+        well 2 "${run[@]}" --schedule zb-h1 "${@:2}"
+    [ "$(grep -c '^facts hold$' out)" -eq 2 ] || fail "facts, $*: $(cat out err)"
+}
+facts '1 2 1 1 4 2 0' --pipeline-model-parallel-size 2
+facts '2 1 1 1 4 2 1' --tensor-model-parallel-size 2 --collective-order plan
 
 STARPU_SCHED=mtlm well 4 "${run[@]}" "${parallel[@]}"
 grep -q 'policy mtlm,' out || fail "$(cat out)"

@@ -41,6 +41,44 @@ job 1 "${simulate[@]}" --trace trace
     || fail "used directory: exit code $rc, $(cat err)"
 rm -r trace
 
+# Outputs are looked at before layouts are: no layout fits on two devices.
+mkdir used && : >used/file
+job 1 --simulate "$clusters/dgx-a100.ini" --model gpt-1t --fp16 --world-size 2 \
+    --trace used
+[ "$rc" -eq 4 ] && grep -q 'used: holds file already' err \
+    || fail "used directory, no layout: exit code $rc, $(cat err)"
+job 1 "${simulate[@]}" --metrics none/lines --trace trace
+[ "$rc" -eq 4 ] && [ ! -s out ] && [ ! -e trace ] \
+    && grep -q 'none/lines: cannot be written: No such' err \
+    || fail "metrics: exit code $rc, $(ls) $(cat out err)"
+
+# A signal while the trace is written: nothing of the trace is left.
+rm lines
+"$program" "${simulate[@]}" --global-batch-size 2000 --trace trace \
+    --trace-microbatches 1:1000 >out 2>err &
+for ((i = 0; i < 6000; i++)); do
+    compgen -G 'trace/*.tmp' >/dev/null && break
+    sleep 0.01
+done
+kill -TERM $!
+wait $!
+rc=$?
+[ $rc -eq 143 ] && [ ! -e trace ] && [ -s lines ] \
+    || fail "signal: exit code $rc, $(ls . trace) $(cat err)"
+
+# A signal between two files of a graph: none of them is left.
+"$program" "${simulate[@]}" --global-batch-size 2000 --graph-out graph.et \
+    >out 2>err &
+for ((i = 0; i < 6000; i++)); do
+    [ -e graph.0.et ] && break
+    sleep 0.01
+done
+kill -TERM $!
+wait $!
+rc=$?
+[ $rc -eq 143 ] && ! compgen -G 'graph*' >/dev/null \
+    || fail "signal: exit code $rc, $(ls) $(cat err)"
+
 # A cluster file that can be read only once.
 mkfifo once
 cat "$clusters/dgx-a100.ini" >once &
@@ -53,11 +91,13 @@ wait
 well 1 "${simulate[@]}" --trace trace --trace-microbatches 3:4
 check_trace part
 "${PYTHON:-python3}" -c '
-import csv
+import csv, re
 rows = list(csv.DictReader(open("trace/schedule.csv")))
 assert {r["microbatch"] for r in rows} == {"-1", "2", "3"}, rows[0]
 assert {r["rank"] for r in rows} == set("0123")
-' || fail "part: other microbatches"
+named = re.findall(r"rank ([0-9]+)", open("report").read())
+assert named and set(named) <= set("0123"), named
+' || fail "part: other microbatches or ranks"
 rm -r trace
 job 1 "${simulate[@]}" --trace trace --trace-microbatches 3:9
 [ "$rc" -eq 2 ] && [ ! -e trace ] \

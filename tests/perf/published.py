@@ -145,6 +145,8 @@ class Figures(unittest.TestCase):
         self.assertEqual(self.figure("12").fails(rising), ["v 4"])
         kept = {"recomputed": [1, 2], "kept": [1.4, 2.1]}
         self.assertEqual(self.figure("17").fails(kept), ["recomputed"])
+        even = {"scattered": [1.05, 1.05], "whole": [1, 1]}
+        self.assertEqual(self.figure("18").fails(even), ["scattered"])
         flat = {"B 128": [3, 3], "B 8": [3, 2]}
         self.assertEqual(self.figure("11").fails(flat), ["B 8"])
 

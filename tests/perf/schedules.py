@@ -199,21 +199,30 @@ class Setting:
 class Noise(unittest.TestCase):
     def chosen(self, *runs):
         """Which of the runs stands in the table, and how many there were."""
-        left = [{"others": o, "spread": s} for o, s in runs]
+        left = [
+            {"others": others, "spread": spread, "more": more}
+            for others, spread, more in runs
+        ]
         given = list(left)
         found = sleeping.quietest(lambda: left.pop(0), script().noise)
         return given.index(found), len(given) - len(left)
 
     def test_a_quiet_and_steady_job_runs_once(self):
-        self.assertEqual(self.chosen((0.1, 1.9), (0, 0)), (0, 1))
+        self.assertEqual(self.chosen((0.1, 1.9, 0.9), (0, 0, 0)), (0, 1))
+        self.assertEqual(self.chosen((0.1, 1.9, -5), (0, 0, 0)), (0, 1))
 
     def test_others_and_unsteady_iterations_make_it_run_again(self):
-        self.assertEqual(self.chosen((0.1, 2.1), (0.1, 1)), (1, 2))
-        self.assertEqual(self.chosen((0.3, 0), (0, 0)), (1, 2))
+        self.assertEqual(self.chosen((0.1, 2.1, 0), (0.1, 1, 0)), (1, 2))
+        self.assertEqual(self.chosen((0.3, 0, 0), (0, 0, 0)), (1, 2))
 
-    def test_the_least_noise_of_two_counts(self):
-        self.assertEqual(self.chosen((0.3, 9), (0.4, 8)), (1, 2))
-        self.assertEqual(self.chosen((0.3, 0), (0.4, 0)), (0, 2))
+    def test_more_than_evaluated_makes_it_run_again(self):
+        self.assertEqual(self.chosen((0, 0, 1.1), (0, 0, 0.5)), (1, 2))
+
+    def test_the_least_noise_of_three_counts(self):
+        runs = (0.3, 9, 0), (0.4, 8, 0), (0, 0, 5)
+        self.assertEqual(self.chosen(*runs), (1, 3))
+        runs = (0.3, 0, 0), (0.4, 0, 0), (0, 0, 2)
+        self.assertEqual(self.chosen(*runs), (0, 3))
 
 
 class Rows(unittest.TestCase):

@@ -101,6 +101,7 @@ static void test_the_program_was_started_anew(void **state)
 
     (void) state;
     if (!__builtin_cpu_supports("avx2")) {
+        print_message("# the processor has no AVX2\n");
         skip();
         return;
     }

@@ -33,7 +33,12 @@ static struct mtlm_virtual_node nodes[] = {
      .n_predecessors = 1}};
 static int64_t predecessors[] = {0};
 static char names[][32] = {"linear_fwd", "linear_bwd"};
+static struct mtlm_policy_job places[] = {{.pipeline = 4, .virtual_stages = 2}};
+static struct mtlm_policy_job_chunk chunks[] = {{.w = 3}, {.w = 2, .q = 1}};
 static const struct mtlm_virtual_job job = {.ranks = 1,
+                                            .n_chunks = 2,
+                                            .about = places,
+                                            .chunk = chunks,
                                             .workers = 1,
                                             .n_names = 2,
                                             .n_tasks = 2,
@@ -106,6 +111,13 @@ static void test_a_process_that_crashes(void **state)
 {
     (void) state;
     assert_fails("kill -SEGV $$", MTLM_EXIT_PEER, "died of signal 11", NULL);
+}
+
+static void test_a_process_that_says_why(void **state)
+{
+    (void) state;
+    assert_fails("echo mtlm-dag: the policy errs >&2; exit 2", MTLM_EXIT_USAGE,
+                 "the policy errs", NULL);
 }
 
 static void test_a_process_that_makes_no_progress(void **state)
@@ -186,6 +198,8 @@ static void test_a_job_survives_its_file(void **state)
     assert_int_equal(read.n_tasks, 2);
     assert_memory_equal(read.node, nodes, sizeof(nodes));
     assert_string_equal(read.name[1], "linear_bwd");
+    assert_memory_equal(read.about, places, sizeof(places));
+    assert_memory_equal(read.chunk, chunks, sizeof(chunks));
     mtlm_virtual_job_free(&read);
     file = fopen(path, "r+");
     assert_non_null(file);
@@ -237,6 +251,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_process_that_ends_without_times),
         cmocka_unit_test(test_a_process_that_crashes),
+        cmocka_unit_test(test_a_process_that_says_why),
         cmocka_unit_test(test_a_process_that_makes_no_progress),
         cmocka_unit_test(test_a_signal_leaves_nothing),
         cmocka_unit_test(test_a_program_that_is_not_there),

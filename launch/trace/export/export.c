@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 
 #include "launch/trace/export/export.h"
-#include "launch/trace/export/whole_file.h"
 #include "launch/trace/summarize.h"
 #include "runtime/base/memory.h"
+#include "runtime/file/unfinished.h"
 
 typedef void mtlm_trace_writer(FILE *f, const struct mtlm_trace *trace);
 
@@ -52,7 +52,8 @@ static int write_file(const char *path, mtlm_trace_writer *write,
     return mtlm_whole_file_write(path, write_trace_file, &file);
 }
 
-/* Continues after a file that cannot be written: the next may be smaller. */
+/* Continues after a file that cannot be written: the next may be smaller.  A
+ * signal leaves no part of a trace. */
 static int write_all(const char *dir, const struct mtlm_trace *trace,
                      struct mtlm_error *err)
 {
@@ -61,8 +62,10 @@ static int write_all(const char *dir, const struct mtlm_trace *trace,
 
     for (size_t i = 0; i < sizeof(writers) / sizeof(writers[0]); i++) {
         char *path = mtlm_sprintf("%s/%s", dir, writers[i].name);
-        const int error = write_file(path, writers[i].write, trace);
+        int error;
 
+        mtlm_unfinished_add(path);
+        error = write_file(path, writers[i].write, trace);
         free(path);
         if (!error)
             continue;
@@ -70,6 +73,7 @@ static int write_all(const char *dir, const struct mtlm_trace *trace,
                         first ? ", " : "", writers[i].name);
         first = first ? first : error;
     }
+    mtlm_unfinished_drop(sizeof(writers) / sizeof(writers[0]));
     return first ? mtlm_error_set(err, MTLM_EXIT_IO,
                                   "the trace in %s lacks %s: %s", dir, missing,
                                   strerror(first))
@@ -79,19 +83,15 @@ static int write_all(const char *dir, const struct mtlm_trace *trace,
 int mtlm_trace_export_pictures(const char *path, const struct mtlm_trace *trace,
                                struct mtlm_error *err)
 {
-    const int error = write_file(path, mtlm_trace_write_svg, trace);
+    const struct trace_file file = {mtlm_trace_write_svg, trace};
 
-    return error ? mtlm_error_set(err, MTLM_EXIT_IO, "cannot write %s: %s",
-                                  path, strerror(error))
-                 : 0;
+    return mtlm_trace_export_file(path, write_trace_file, &file, err);
 }
 
-int mtlm_trace_export_graph(const char *path,
-                            const struct mtlm_trace_graph *graph,
-                            struct mtlm_error *err)
+int mtlm_trace_export_file(const char *path, mtlm_whole_file_writer *write,
+                           const void *what, struct mtlm_error *err)
 {
-    const int error =
-        mtlm_whole_file_write(path, mtlm_trace_write_graph, graph);
+    const int error = mtlm_whole_file_write(path, write, what);
 
     return error ? mtlm_error_set(err, MTLM_EXIT_IO, "cannot write %s: %s",
                                   path, strerror(error))

@@ -4,6 +4,7 @@
 /* Writes a trace directory, the picture of a trace alone, or a graph.  Each
  * file is written at once or not at all. */
 
+#include "launch/trace/export/whole_file.h"
 #include "launch/trace/export/writer.h"
 #include "launch/trace/trace.h"
 #include "runtime/base/error.h"
@@ -30,9 +31,9 @@ int mtlm_trace_export_picture(const char *path,
 int mtlm_trace_export_pictures(const char *path, const struct mtlm_trace *trace,
                                struct mtlm_error *err);
 
-/* Writes a graph as tasks.rec to path: -1 and MTLM_EXIT_IO. */
-int mtlm_trace_export_graph(const char *path,
-                            const struct mtlm_trace_graph *graph,
-                            struct mtlm_error *err);
+/* Writes one file by a writer of this room that takes a graph, the nodes of a
+ * rank or a layout: -1 and MTLM_EXIT_IO. */
+int mtlm_trace_export_file(const char *path, mtlm_whole_file_writer *write,
+                           const void *what, struct mtlm_error *err);
 
 #endif /* MTLM_TRACE_EXPORT_H */

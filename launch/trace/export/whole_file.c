@@ -1,4 +1,4 @@
-/* Writes a file under another name first, then renames it. */
+/* Writes a file under another name first, then renames the file. */
 #include "config.h"
 
 #include <errno.h>
@@ -9,6 +9,7 @@
 
 #include "launch/trace/export/whole_file.h"
 #include "runtime/base/memory.h"
+#include "runtime/file/unfinished.h"
 
 /* Returns 0 or errno. */
 static int write_to(const char *path, mtlm_whole_file_writer *write,
@@ -45,11 +46,13 @@ int mtlm_whole_file_write(const char *path, mtlm_whole_file_writer *write,
     if (!is_replaced(path))
         return write_to(path, write, what);
     temporary = mtlm_sprintf("%s.tmp", path);
+    mtlm_unfinished_add(temporary);
     error = write_to(temporary, write, what);
     if (!error && rename(temporary, path))
         error = errno;
     if (error)
         unlink(temporary);
+    mtlm_unfinished_drop(1);
     free(temporary);
     return error;
 }

@@ -29,6 +29,19 @@ struct mtlm_trace_graph {
     size_t n;
 };
 
+/* The nodes of one rank of a graph, in order of starts.  Nodes and edges have
+ * rank MTLM_TRACE_MERGED; times start at 0. */
+struct mtlm_trace_rank_graph {
+    const struct mtlm_trace_info *info; /* its edges */
+    /* [n]; match of a send or receive: the tag.  Peers and roots of groups are
+     * ranks of the job. */
+    const struct mtlm_record *record;
+    size_t n;
+    int rank; /* of the job */
+};
+
+/* Writes a struct mtlm_trace_rank_graph as a Chakra execution trace. */
+void mtlm_trace_write_chakra(FILE *f, const void *rank);
 void mtlm_trace_write_csv(FILE *f, const struct mtlm_trace *trace);
 void mtlm_trace_write_dag(FILE *f, const struct mtlm_trace *trace);
 void mtlm_trace_write_data(FILE *f, const struct mtlm_trace *trace);
@@ -36,6 +49,9 @@ void mtlm_trace_write_deps(FILE *f, const struct mtlm_trace *trace);
 void mtlm_trace_write_events(FILE *f, const struct mtlm_trace *trace);
 /* Writes a struct mtlm_trace_graph as tasks.rec. */
 void mtlm_trace_write_graph(FILE *f, const void *graph);
+/* Writes the groups of a struct mtlm_layout as ASTRA-sim reads them: JSON
+ * "number": [ranks].  */
+void mtlm_trace_write_groups(FILE *f, const void *layout);
 void mtlm_trace_write_json(FILE *f, const struct mtlm_trace *trace);
 void mtlm_trace_write_paje(FILE *f, const struct mtlm_trace *trace);
 void mtlm_trace_write_starvz(FILE *f, const struct mtlm_trace *trace);

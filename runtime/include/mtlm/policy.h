@@ -99,12 +99,24 @@ struct mtlm_policy_node {
                         * order; a node depends on smaller numbers only */
     int64_t iteration; /* from 0 */
     int microbatch;    /* in the iteration or validation; -1: none */
+    int microbatches;  /* of the iteration or validation on this rank */
     int stage;         /* virtual stage, as the model counts them */
     int chunk;         /* virtual stage, as this rank counts them: 0, 1 .. */
     int layer;         /* in the model; -1: outside the layers */
     int peer;          /* other rank of a send or receive; else -1 */
     int priority;      /* as in struct starpu_task */
     int rank;          /* of this process, as in mtlm_policy_rank() */
+    /* 1: the first, the last task of a block in program order.  A block: F, B
+     * or W of a microbatch on a virtual stage.  Tasks that only read samples or
+     * add up losses are no ends.  A block of one task has both. */
+    int first, last;
+    /* Of a collective: its place among the collectives of this rank's
+     * iteration, from 0, in the planned order.  With --collective-order plan
+     * the engine issues collectives in this order.  In mtlm-dag-sim the order
+     * is the evaluator's, and nothing enforces the order.  -1: no plan.  By
+     * default the leader issues ready collectives by priority.  Sends and
+     * receives are issued as soon as they are ready. */
+    int order;
     /* Floating-point operations; bytes of the operands that the node reads and
      * writes.  An operand updated in place counts twice.  A message has the
      * bytes of its data: an all-gather, those of one rank's block. */
@@ -158,6 +170,38 @@ int mtlm_policy_ranks(void);
 /* Returns the rank of a worker, 0 .. mtlm_policy_ranks() - 1.  A worker runs
  * tasks of its rank only. */
 int mtlm_policy_rank(unsigned worker);
+
+/* A rank's place in the job. */
+struct mtlm_policy_job {
+    int tensor, pipeline, data; /* sizes of the groups: t, p, d ranks */
+    int tensor_rank, pipeline_rank, data_rank; /* of this rank, from 0 */
+    int virtual_stages;                        /* v of this rank */
+    int workers;                               /* of this rank that compute */
+    int microbatches; /* m of an iteration, after a batch ramp-up; a node has
+                       * the number of its iteration */
+};
+
+/* Returns the place of a rank, 0 .. mtlm_policy_ranks() - 1.  All fields are 0
+ * before the first task, so not in init_sched().  In mtlm-dag-sim a rank stands
+ * for its tensor-parallel group and its replicas: tensor_rank and data_rank are
+ * 0. */
+struct mtlm_policy_job mtlm_policy_job(int rank);
+
+/* The activation slots of a virtual stage on a rank.  A slot takes one
+ * microbatch.  A microbatch has a slot of both kinds from the start of its F
+ * on. */
+struct mtlm_policy_slots {
+    int backward; /* slots of activations that B reads last; until B ends */
+    int weight;   /* slots of activations that W reads last; until W ends */
+    int free;     /* microbatches whose F finds slots of both kinds now */
+};
+
+/* Returns the slots of a rank's virtual stage, 0 <= chunk < virtual_stages.
+ * Without mtlm_policy_watch() all slots count as free.  Microbatches take slots
+ * in turn: the F of a microbatch may wait for one slot while another slot is
+ * free.  With an order (--schedule-file) the slots are the most that the order
+ * keeps. */
+struct mtlm_policy_slots mtlm_policy_slots(int rank, int chunk);
 
 /* Makes StarPU call pop_task() for a worker at when_ns, though no task becomes
  * ready.  In a real run idle workers poll, unless StarPU was built with

@@ -30,6 +30,7 @@ class MtlmDag(AutotoolsPackage):
     depends_on("openblas")
     depends_on("hwloc@2.5:")
     depends_on("inih")
+    depends_on("glpk")
     depends_on("jansson@2.12:")
     depends_on("utf8proc@2.4:")
     depends_on("xxhash@0.8:")

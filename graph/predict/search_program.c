@@ -1,0 +1,295 @@
+/* Evaluates the programs of the schedules that --schedule auto may choose. */
+
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "graph/build/order_build.h"
+#include "graph/build/ring.h"
+#include "graph/predict/activation_memory.h"
+#include "graph/predict/pipeline_programs.h"
+#include "graph/predict/search.h"
+#include "graph/predict/search_order.h"
+#include "graph/predict/search_program.h"
+#include "graph/predict/stage_kind.h"
+#include "graph/schedule/schedule.h"
+#include "runtime/base/memory.h"
+
+/* Programs of more nodes are evaluated with fewer microbatches, at least so
+ * many per pipeline rank. */
+enum { MANY_NODES = 400000, ENOUGH = 2 };
+
+/* The share of the hold rule that stands for all: a policy chooses its own. */
+static const double hold = .5;
+
+/* On equal stages, the windows of 1F1B. */
+static const double alpha_1f1b = 1.5;
+
+static const double rounding = 1e-9;
+
+/* Of two choices, the one of the search before stays unless the other takes at
+ * most this share of its time: late messages have decided there. */
+static const double worth = 0.999;
+
+struct program_search {
+    const struct mtlm_search_program *search;
+    int64_t microbatches; /* that are evaluated */
+    bool orders; /* are compared: the pipeline has not too many boxes */
+    double most; /* seconds of a choice that replaces the one before */
+    /* The shortest so far. */
+    struct mtlm_found_order found;
+    double window; /* alpha of windows without an order */
+};
+
+/* ---- evaluation ---- */
+
+struct timed_programs {
+    struct mtlm_pipeline_programs pipeline;
+    const struct mtlm_stage_cost *machine;
+};
+
+static double item_seconds(void *arg, const struct mtlm_program *program,
+                           const struct mtlm_item *item, int iteration)
+{
+    struct timed_programs *p = arg;
+    const struct mtlm_stage_cost *machine = p->machine;
+    const struct mtlm_layout *layout = &program->config.layout;
+    const double seconds =
+        mtlm_pipeline_programs_seconds(&p->pipeline, program, item, iteration);
+    const bool slow =
+        machine->slow_rank >= 0
+        && machine->slow_rank / (layout->tp * layout->dp) == layout->pp_rank;
+
+    return slow && item->node->lane == MTLM_LANE_COMPUTE
+               ? seconds / machine->speed
+               : seconds;
+}
+
+static double evaluate_programs(struct timed_programs *p, double share)
+{
+    struct mtlm_evaluate_program job =
+        mtlm_pipeline_programs_job(&p->pipeline, share);
+    struct mtlm_execution run;
+
+    job.seconds = item_seconds;
+    job.arg = p;
+    run = mtlm_evaluate_program(&job);
+    mtlm_execution_free(&run);
+    return 1e-9 * run.makespan_ns;
+}
+
+/* Returns the seconds of an iteration of the programs. */
+static double seconds_of(const struct program_search *s,
+                         const struct mtlm_program_config *config)
+{
+    struct mtlm_program_config one = *config;
+    const struct mtlm_boxes boxes = mtlm_program_boxes(config);
+    struct timed_programs p = {.machine = s->search->machine};
+    struct mtlm_box_order first;
+    double seconds;
+
+    one.microbatches = s->microbatches;
+    if (config->order) {
+        first = mtlm_order_first(config->order, &boxes, one.microbatches);
+        one.order = &first;
+    }
+    p.pipeline = mtlm_pipeline_programs_create(&one, p.machine->cluster);
+    seconds = evaluate_programs(&p, 0);
+    if (s->search->waits && !mtlm_program_is_chained(config))
+        seconds = fmin(seconds, evaluate_programs(&p, hold));
+    mtlm_pipeline_programs_free(&p.pipeline);
+    if (config->order)
+        mtlm_order_free(&first);
+    return seconds;
+}
+
+/* ---- candidates ---- */
+
+/* Takes over the order, without ranks for windows, if its programs are the
+ * shortest so far; else frees the order. */
+static void note(struct program_search *s,
+                 const struct mtlm_program_config *config,
+                 struct mtlm_box_order order, enum mtlm_follow follow)
+{
+    struct mtlm_program_config one = *config;
+    struct mtlm_found_order found = {
+        .order = order, .follow = follow, .layout = config->layout};
+
+    one.order = order.ranks > 0 ? &found.order : NULL;
+    one.follow = follow;
+    found.seconds = mtlm_ring_memory(&one) > one.act_mem * (1 + rounding)
+                        ? INFINITY
+                        : seconds_of(s, &one);
+    if (found.seconds > s->most
+        || found.seconds >= s->found.seconds * (1 - rounding)) {
+        mtlm_found_order_free(&found);
+        return;
+    }
+    mtlm_found_order_free(&s->found);
+    s->found = found;
+    s->window = config->window;
+}
+
+/* Returns the largest alpha whose windows fit. */
+static double largest_alpha(const struct mtlm_program_config *config)
+{
+    const int stages = mtlm_layout_stages(&config->layout);
+    struct mtlm_window *window = mtlm_calloc(stages, sizeof(*window));
+    double *times = mtlm_calloc(4 * stages, sizeof(*times));
+    struct mtlm_window_model model =
+        mtlm_ring_model(config, times, times + 3 * stages);
+    double alpha;
+
+    model.alpha = 0;
+    alpha = mtlm_schedule_windows(config->schedule, &model, window);
+    free(times);
+    free(window);
+    return alpha;
+}
+
+static void try_windows(struct program_search *s,
+                        const struct mtlm_program_config *config, double alpha)
+{
+    struct mtlm_program_config one = *config;
+
+    one.window = mtlm_search_alpha(alpha);
+    mtlm_search_gradients(&one);
+    note(s, &one, (struct mtlm_box_order){0}, MTLM_FOLLOW_WINDOWS);
+}
+
+static void try_published(struct program_search *s,
+                          const struct mtlm_program_config *config,
+                          const struct mtlm_published *published)
+{
+    const struct mtlm_boxes boxes = mtlm_program_boxes(config);
+
+    if (!published || mtlm_published_lacks(published, &boxes))
+        return;
+    note(s, config, mtlm_order_build(published, config), MTLM_FOLLOW_HINT);
+    note(s, config, mtlm_order_build(published, config), MTLM_FOLLOW_STRICT);
+}
+
+static void try_schedule(struct program_search *s,
+                         const struct mtlm_program_config *config,
+                         const struct mtlm_schedule *schedule)
+{
+    struct mtlm_program_config own = *config;
+    struct mtlm_found_order windows, found;
+    bool fits;
+
+    if (schedule->fused || schedule->sizing != MTLM_SIZING_STAGES
+        || !mtlm_schedule_fits(schedule, &config->layout) || !s->orders
+        || !mtlm_search_order_takes(config))
+        return;
+    own.schedule = schedule;
+    fits = mtlm_ring_memory(&own) <= config->act_mem * (1 + rounding);
+    own.act_mem = 0;
+    own.activation.stage = NULL;
+    if (fits && mtlm_search_order_own(&own, &windows, &found))
+        note(s, config, found.order, MTLM_FOLLOW_HINT);
+    try_published(s, config, mtlm_published_find(schedule->name));
+}
+
+static void try_kind(struct program_search *s,
+                     const struct mtlm_program_config *config)
+{
+    struct mtlm_program_config one = *config;
+    struct mtlm_stage_times times =
+        mtlm_stage_cost_times(s->search->machine, config);
+    double alpha;
+
+    one.times = &times;
+    mtlm_activation_memory_measure(&one);
+    alpha = largest_alpha(&one);
+    if (alpha > 0)
+        try_windows(s, &one, alpha);
+    if (alpha > alpha_1f1b)
+        try_windows(s, &one, alpha_1f1b);
+    for (int i = 0; i < MTLM_SCHEDULE_COUNT; i++)
+        try_schedule(s, &one, &mtlm_schedules[i]);
+    mtlm_activation_memory_free(&one.activation);
+    mtlm_stage_times_free(&times);
+}
+
+/* ---- the search ---- */
+
+static struct program_search create_search(
+    const struct mtlm_search_program *search,
+    const struct mtlm_program_config *config)
+{
+    const int64_t nodes = mtlm_pipeline_programs_nodes(config);
+    const int64_t few =
+        fmax(ENOUGH * config->layout.pp, (double) MANY_NODES / nodes);
+
+    return (struct program_search){.search = search,
+                                   .microbatches =
+                                       fmin(config->microbatches, few),
+                                   .orders = mtlm_search_order_takes(config),
+                                   .window = config->window};
+}
+
+/* Sets the seconds of a choice that was made by stages.  gradients: windows get
+ * the slots of gradients of a search. */
+static void evaluate_choice(const struct program_search *s,
+                            const struct mtlm_program_config *config,
+                            bool gradients, struct mtlm_found_order *choice)
+{
+    struct mtlm_program_config one = *config;
+    struct mtlm_stage_times times;
+
+    one.layout = choice->layout;
+    times = mtlm_stage_cost_times(s->search->machine, &one);
+    one.times = &times;
+    mtlm_activation_memory_measure(&one);
+    if (choice->order.ranks > 0) {
+        one.order = &choice->order;
+        one.follow = choice->follow;
+    } else if (gradients) {
+        mtlm_search_gradients(&one);
+    }
+    choice->seconds = seconds_of(s, &one);
+    choice->late_seconds = 0;
+    mtlm_activation_memory_free(&one.activation);
+    mtlm_stage_times_free(&times);
+}
+
+void mtlm_search_program(const struct mtlm_search_program *search,
+                         struct mtlm_program_config *config,
+                         struct mtlm_found_order *windows,
+                         struct mtlm_found_order *found)
+{
+    struct program_search s = create_search(search, config);
+
+    evaluate_choice(&s, config, true, windows);
+    if (found->order.ranks > 0)
+        evaluate_choice(&s, config, true, found);
+    else
+        *found = *windows;
+    s.found = *found;
+    s.most = worth * found->seconds;
+    if (search->chunks > 0)
+        try_kind(&s, config);
+    for (int i = 0; search->chunks == 0 && i < MTLM_STAGE_KINDS; i++) {
+        struct mtlm_program_config one;
+
+        if (mtlm_stage_kind_place(config, &mtlm_stage_kinds[i], &one))
+            try_kind(&s, &one);
+    }
+    config->layout = s.found.layout;
+    config->window = s.window;
+    *found = s.found;
+}
+
+bool mtlm_search_program_allows(const struct mtlm_search_program *search,
+                                const struct mtlm_program_config *config,
+                                const struct mtlm_found_order *found)
+{
+    const struct program_search s = create_search(search, config);
+    struct mtlm_found_order order = *found;
+    struct mtlm_found_order windows = {.layout = config->layout};
+
+    evaluate_choice(&s, config, false, &windows);
+    evaluate_choice(&s, config, false, &order);
+    return order.seconds * worth <= windows.seconds;
+}

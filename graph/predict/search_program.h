@@ -1,0 +1,43 @@
+#ifndef MTLM_GRAPH_SEARCH_PROGRAM_H
+#define MTLM_GRAPH_SEARCH_PROGRAM_H
+
+/* The last comparison of --schedule auto: by the programs of all pipeline
+ * ranks, on a modelled machine.  The searches before know stages only.  There,
+ * a collective keeps the worker of its pass; in a program, the worker runs
+ * other passes beside the collective. */
+
+#include "graph/predict/found_order.h"
+#include "graph/predict/stage_cost.h"
+
+/* The comparison. */
+struct mtlm_search_program {
+    const struct mtlm_stage_cost *machine; /* has a cluster; borrowed */
+    int chunks; /* > 0: keeps the virtual stages and the placement */
+    bool waits; /* the policy has the hold rule (graph/predict/hold.h) */
+};
+
+/* Replaces a choice by one that is shorter by 0.1 % in the same memory,
+ * config->act_mem on each rank.  config: the windows of mtlm_search_schedule().
+ * *found: the choice of mtlm_search_order(); without ranks, the windows of
+ * config.
+ *
+ * For each kind of stages, tries the windows of the largest alpha and of
+ * 1F1B's, and each schedule whose B and W are apart: its published order as
+ * priorities and strictly, and the order that its windows make, as priorities.
+ * Beyond MTLM_SEARCH_ORDER_BOXES, windows alone.  Of large programs, only the
+ * first microbatches are evaluated.
+ *
+ * Sets layout and window of config, and *found.  Sets seconds
+ * of *windows and *found to those of the programs; late_seconds to 0. */
+void mtlm_search_program(const struct mtlm_search_program *search,
+                         struct mtlm_program_config *config,
+                         struct mtlm_found_order *windows,
+                         struct mtlm_found_order *found);
+
+/* Returns whether an order of mtlm_search_order_own() takes no longer than the
+ * windows of config, by programs; 0.1 % do not count. */
+bool mtlm_search_program_allows(const struct mtlm_search_program *search,
+                                const struct mtlm_program_config *config,
+                                const struct mtlm_found_order *found);
+
+#endif /* MTLM_GRAPH_SEARCH_PROGRAM_H */

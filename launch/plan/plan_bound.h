@@ -1,0 +1,21 @@
+#ifndef MTLM_PLAN_BOUND_H
+#define MTLM_PLAN_BOUND_H
+
+/* The bound of --bound lp beside the evaluation of a plan. */
+
+#include <stdio.h>
+
+#include "graph/predict/work.h"
+#include "runtime/base/error.h"
+
+/* Prints the largest lower bound of every schedule that needs no more memory
+ * than the plan, or than config->act_mem.  path: also writes the proof to this
+ * file; NULL: does not.  Returns -1 and sets *err if a rank has several
+ * workers, if no program proves anything to write, or if the file cannot be
+ * written. */
+int mtlm_plan_bound(const struct mtlm_program_config *config,
+                    const struct mtlm_work *work,
+                    const struct mtlm_evaluation *evaluation, const char *path,
+                    FILE *out, struct mtlm_error *err);
+
+#endif /* MTLM_PLAN_BOUND_H */

@@ -1,0 +1,71 @@
+/* Estimates the memory of a simulation from its tasks. */
+
+#include "config.h"
+
+#include <inttypes.h>
+#include <limits.h>
+
+#include "graph/predict/activation_memory.h"
+#include "graph/predict/outline.h"
+#include "launch/simulate/simulate_size.h"
+#include "runtime/base/memory.h"
+
+#define GIB (1024.0 * 1024 * 1024)
+
+/* Bytes a task, measured: 290 to 430 by the evaluator, 500 with a trace or a
+ * graph, 3800 under StarPU. */
+enum { EVALUATED = 330, WRITTEN = 500, UNDER_STARPU = 3800 };
+
+/* Edges have numbers of type int; a task has 3 to 5. */
+enum { MOST_TASKS = INT_MAX / 8 };
+
+static double bytes_of(const struct mtlm_options *o, double tasks)
+{
+    if (o->simulate_engine == MTLM_ENGINE_STARPU)
+        return tasks * UNDER_STARPU;
+    return tasks * (o->trace_dir || o->graph_out ? WRITTEN : EVALUATED);
+}
+
+double mtlm_simulate_size_tasks(const struct mtlm_program_config *config)
+{
+    struct mtlm_program_config outline = *config;
+    struct mtlm_plan plan;
+
+    mtlm_activation_memory_measure(&outline);
+    plan = mtlm_outline_stage(&outline, 0, 0);
+    mtlm_activation_memory_free(&outline.activation);
+    return (double) plan.tasks * config->layout.pp;
+}
+
+bool mtlm_simulate_size_fits(const struct mtlm_options *options, double tasks)
+{
+    return tasks <= MOST_TASKS
+           && bytes_of(options, tasks) <= mtlm_memory_available();
+}
+
+int mtlm_simulate_size_check(const struct mtlm_options *options,
+                             const struct mtlm_program_config *config,
+                             struct mtlm_error *err)
+{
+    static const char advice[] =
+        "a smaller --global-batch-size, or a larger --micro-batch-size, makes "
+        "fewer microbatches";
+    const double tasks = mtlm_simulate_size_tasks(config);
+    const double have = mtlm_memory_available();
+
+    if (mtlm_simulate_size_fits(options, tasks))
+        return 0;
+    if (bytes_of(options, tasks) > have)
+        return mtlm_error_set(
+            err, MTLM_EXIT_RESOURCE,
+            "an iteration of %" PRId64
+            " microbatches has about %.3g tasks, whose simulation takes %.1f "
+            "GiB, and this machine has %.1f GiB available; %s",
+            config->microbatches, tasks, bytes_of(options, tasks) / GIB,
+            have / GIB, advice);
+    return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
+                          "an iteration of %" PRId64
+                          " microbatches has about %.3g tasks, and a "
+                          "simulation can have %d; %s",
+                          config->microbatches, tasks, MOST_TASKS, advice);
+}

@@ -1,0 +1,123 @@
+/* --as and --ours: published code in simulations, against published times and
+ * closed forms. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tests/launch/parse.h"
+#include "tests/launch/simulated.h"
+
+#define PUBLISHED                                                              \
+    "--lr 1e-4 --train-iters 1 --fp16 --seq-length 1024 --vocab-size 50257 "   \
+    "--micro-batch-size 8 --global-batch-size 8 --ignore-memory "              \
+    "--pipeline-model-parallel-size 1 --recompute-granularity full "           \
+    "--recompute-method uniform --recompute-num-layers 1 "
+
+/* Megatron-LM v1.0 on a DGX-2H: 1288 ms, the fitted row, and 1508 ms. */
+static void test_published_code_takes_the_published_time(void **state)
+{
+    (void) state;
+    near(seconds_of("dgx-2h",
+                    PUBLISHED "--as v1.0 --num-layers 24 --hidden-size 1920 "
+                              "--num-attention-heads 15 "
+                              "--tensor-model-parallel-size 1"),
+         1.288, 0.01);
+    near(seconds_of("dgx-2h",
+                    PUBLISHED "--as megatron-v1.0 --num-layers 42 "
+                              "--hidden-size 4096 --num-attention-heads 32 "
+                              "--tensor-model-parallel-size 8"),
+         1.508, 0.03);
+}
+
+/* Published code follows the order of 1f1b or interleaved strictly. */
+static void test_published_code_has_the_features_of_its_year(void **state)
+{
+    static const struct {
+        const char *line, *error;
+    } cases[] = {
+        {"--as 2021 --schedule zb-v", "--as 2021: Megatron-LM v2.5 (arXiv "
+                                      "2104.04473) never had a schedule but "
+                                      "1f1b and interleaved"},
+        {"--as megatron-2019",
+         "--as megatron-2019: Megatron-LM of 2019 (arXiv 1909.08053) never had "
+         "a pipeline"},
+        {"--as 2020-09 --schedule interleaved",
+         "--as 2020-09: Megatron-LM before interleaving (figures of 2021-01) "
+         "never had virtual stages"}};
+
+    (void) state;
+    near(seconds_of("uniform", FOUR "--global-batch-size 8 --as 2021"),
+         (8 + 3) * 0.15, 1e-6);
+    near(seconds_of("uniform", FOUR "--global-batch-size 8 --as 2021 "
+                                    "--num-virtual-stages-per-pipeline-rank 2"),
+         (8 + 3 / 2.0) * 0.15, 1e-6);
+    /* Layers of stages make no virtual stages. */
+    near(seconds_of("uniform", FOUR "--global-batch-size 8 --as 2021 "
+                                    "--stage-layers 2,3,2,1"),
+         seconds_of("uniform", FOUR "--global-batch-size 8 --as 2021 "
+                                    "--schedule 1f1b --stage-layers 2,3,2,1"),
+         1e-12);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *line =
+            mtlm_sprintf(FOUR "--global-batch-size 8 %s", cases[i].line);
+
+        assert_null(simulated(cluster_path("uniform"), line));
+        assert_int_equal(error.code, MTLM_EXIT_USAGE);
+        assert_string_equal(error.text, cases[i].error);
+        free(line);
+    }
+    refuses("--model gpt-tiny --as 2021", "--as is for --simulate CLUSTER.ini");
+    refuses("--model gpt-tiny --simulate x.ini --as 2018",
+            "--as is '2018', it must be megatron-2019, v1.0, 2020-09, 2021, "
+            "2021-unscattered, 2022 or deepspeed");
+    refuses("--model gpt-tiny --simulate x.ini --as 2021 --schedule-mode hint",
+            "--as follows the order of its schedule; leave out "
+            "--schedule-mode");
+}
+
+#define EIGHT_GPUS                                                             \
+    "--num-layers 42 --hidden-size 4096 --num-attention-heads 32 "             \
+    "--tensor-model-parallel-size 8 "
+
+/* The parts that --ours replaces: with the published kernels, our order has the
+ * closed forms of our schedules, and pruned layers recompute less. */
+static void test_our_parts_replace_those_of_published_code(void **state)
+{
+    const double whole = seconds_of("dgx-2h", PUBLISHED EIGHT_GPUS "--as v1.0");
+    const double pruned =
+        seconds_of("dgx-2h", PUBLISHED EIGHT_GPUS "--as v1.0 --ours recompute");
+
+    (void) state;
+    assert_true(pruned < 0.97 * whole);
+    near(seconds_of("uniform", FOUR "--global-batch-size 8 --as 2021 "
+                                    "--ours overlap --schedule zb-h1 "
+                                    "--schedule-mode strict"),
+         8 * 0.15 + 3 * 0.05, 1e-6);
+    /* The default schedule is the published one. */
+    near(seconds_of("uniform", FOUR "--global-batch-size 5 --as 2020-09 "
+                                    "--ours all"),
+         (5 + 3) * 0.15, 1e-6);
+    refuses("--model gpt-tiny --simulate x.ini --ours all",
+            "--ours replaces parts of published code and is for --as");
+    refuses("--model gpt-tiny --simulate x.ini --as 2021 --ours recompute "
+            "--schedule-mode hint",
+            "--as follows the order of its schedule; leave out "
+            "--schedule-mode");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_published_code_takes_the_published_time),
+        cmocka_unit_test(test_published_code_has_the_features_of_its_year),
+        cmocka_unit_test(test_our_parts_replace_those_of_published_code),
+    };
+
+    return cmocka_run_group_tests(tests, parse_setup, parse_teardown);
+}

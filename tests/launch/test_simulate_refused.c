@@ -1,0 +1,136 @@
+/* --simulate: options that contradict, times that no clock can count, and
+ * iterations beyond the memory. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "launch/simulate/simulate.h"
+#include "tests/launch/parse.h"
+#include "tests/launch/simulated.h"
+
+static void test_what_contradicts_is_refused(void **state)
+{
+    static const char *const others[] = {"--dry-run", "--synthetic x.ini",
+                                         "--generate x", "--eval-only"};
+    static const char *const times[] = {"--jitter 0.1", "--slow-rank 0:0.5",
+                                        "--stretch 2"};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        char *line =
+            mtlm_sprintf("--model gpt-tiny --simulate x.ini %s", others[i]);
+        char *why = mtlm_sprintf("--simulate predicts a training and "
+                                 "contradicts %.*s; give one of them",
+                                 (int) strcspn(others[i], " "), others[i]);
+
+        refuses(line, why);
+        free(why);
+        free(line);
+    }
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        char *line =
+            mtlm_sprintf("--model gpt-tiny --simulate x.ini %s", times[i]);
+
+        assert_int_equal(parse(line), -1);
+        assert_int_equal(error.code, MTLM_EXIT_USAGE);
+        assert_says(error.text, "is for --synthetic");
+        free(line);
+    }
+    refuses("--model gpt-tiny --ignore-memory",
+            "--ignore-memory is for --simulate CLUSTER.ini");
+    refuses("--model gpt-tiny --trace x --trace-microbatches 1:2",
+            "--trace-microbatches is for --simulate CLUSTER.ini");
+    refuses("--model gpt-tiny --simulate x.ini --trace-microbatches 1:2",
+            "--trace-microbatches is for --trace DIR");
+    refuses("--model gpt-tiny --simulate x.ini --trace x --trace-iterations "
+            "1:2",
+            "--simulate has one iteration; --trace-microbatches chooses a "
+            "part for --trace DIR");
+    refuses("--model gpt-tiny --simulate x.ini --save x",
+            "--save needs computed values, and --simulate computes none");
+    refuses("--model gpt-tiny --simulate x.ini --replan-after 2",
+            "--replan-after measures iterations, and --simulate runs none");
+    refuses("--model gpt-tiny --simulate x.ini --tensorboard-dir x",
+            "--tensorboard-dir needs a run, and --simulate runs nothing");
+}
+
+/* No assertion, no infinite rate: the clock counts 1 ns to 10^7 s. */
+static void test_times_beyond_the_clock_are_refused(void **state)
+{
+    static const struct {
+        const char *device, *why;
+    } rows[] = {
+        {"1e-6\nefficiency = 1e-6\nmemory_gb_per_s = 1e-3",
+         "an iteration takes more than 10^7 s at the rates of "},
+        {"1e9\nefficiency = 1\nmemory_gb_per_s = 1e9",
+         "no task of an iteration takes a nanosecond at the rates of "},
+    };
+
+    char file[] = "/tmp/mtlm-cluster.XXXXXX";
+
+    (void) state;
+    close(mkstemp(file));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char *line = mtlm_sprintf("--model gpt-tiny --simulate %s", file);
+        FILE *out = fopen(file, "w");
+
+        assert_non_null(out);
+        fprintf(out, "[device]\npeak_tflop_per_s = %s\n", rows[i].device);
+        fclose(out);
+        assert_int_equal(parse(line), MTLM_REQUEST_SIMULATE);
+        assert_int_equal(mtlm_simulate(&options, stdout, &error), -1);
+        assert_int_equal(error.code, MTLM_EXIT_USAGE);
+        assert_says(error.text, rows[i].why);
+        assert_says(error.text, file);
+        free(line);
+    }
+}
+
+/* Before orders and programs are built: with these, no machine has enough
+ * memory. */
+static void test_iterations_beyond_memory_are_refused(void **state)
+{
+    static const char *const lines[] = {
+        "--tensor-model-parallel-size 1",
+        "--world-size 4",
+        "--pipeline-model-parallel-size 2 --as 2021",
+        "--pipeline-model-parallel-size 2 --schedule zb-h1 --schedule-mode "
+        "strict",
+        "--pipeline-model-parallel-size 2 --schedule auto",
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        char *line = mtlm_sprintf("--model gpt-tiny --micro-batch-size 1 "
+                                  "--global-batch-size 16777216 %s",
+                                  lines[i]);
+
+        assert_null(simulated(cluster_path("uniform"), line));
+        assert_int_equal(error.code, MTLM_EXIT_RESOURCE);
+        assert_says(error.text, "an iteration of ");
+        assert_says(error.text, " microbatches has about ");
+        assert_says(error.text, " tasks, ");
+        assert_says(error.text, "a smaller --global-batch-size");
+        free(line);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_contradicts_is_refused),
+        cmocka_unit_test(test_times_beyond_the_clock_are_refused),
+        cmocka_unit_test(test_iterations_beyond_memory_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, parse_setup, parse_teardown);
+}

@@ -1,0 +1,50 @@
+#!/bin/bash
+# A user's policy that makes a mistake ends the job with a sentence: a task
+# that starts twice, before it is ready, or on a worker that cannot run it; a
+# ready task that no worker gets.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+. "${srcdir:-.}/tests/mpi/processes.sh"
+refuses_at_once
+
+of() {
+    sed -n "s/^$1 = //p" "$builddir/Makefile"
+}
+cp "$srcdir/tests/mpi/policy_mistakes.c" .
+# shellcheck disable=SC2046 # several words
+$(of CC) -shared -fPIC -I"$srcdir/runtime/include" $(of STARPU_CFLAGS) \
+    -Wall -Wextra -Werror -o mistakes.so policy_mistakes.c \
+    || fail "policy_mistakes.c does not compile"
+export STARPU_SCHED_LIB=./mistakes.so
+node='[a-z_]*, [^,]*, stage [0-9], iteration [0-9]*'
+
+# mistake NAME SENTENCE OPTION...: one rank ends with that sentence.
+mistake() {
+    STARPU_SCHED=$1 job 1 "${small[@]}" --train-iters 3 \
+        --distributed-timeout-minutes 0.3 "${@:3}"
+    [ "$rc" -eq 2 ] || fail "$1: exit code $rc: $(cat err)"
+    [ "$(wc -l <err)" -eq 1 ] || fail "$1: not one sentence: $(cat err)"
+    grep -q "^mtlm-dag: .*the scheduling policy $1 has $2$" err \
+        || fail "$1: $(cat err)"
+}
+mistake twice "started $node twice"
+mistake early 'started a task that is not ready or is over'
+mistake astray "given $node to worker 1, which cannot run the task" \
+    --comm-node task
+
+# W of microbatch 0 gets no worker.  Other tasks and messages of both ranks go
+# on for a second.  The job ends within the deadline and 5 s.
+seconds=3
+layout 1 2
+export STARPU_SCHED=withhold
+start $MPIRUN -q -n 2 "$program" "${small[@]}" "${parallel[@]}" \
+    --synthetic "$srcdir/launch/clusters/uniform.ini" --schedule zb-h1 \
+    --train-iters 100 --distributed-timeout-minutes 0.05
+within 60 [ -e withheld ] || fail "nothing withheld: $(cat out err)"
+ended_within $((1 + seconds + 5)) "a withheld task"
+[ $rc -eq 7 ] || fail "withhold: exit code $rc: $(cat err)"
+[ "$(wc -l <err)" -eq 1 ] || fail "withhold: not one sentence: $(cat err)"
+sentence='rank 0: the scheduling policy withhold has withheld linear_wgrad, W'
+grep -q "$sentence of microbatch 0, stage 0, iteration 1 for 3[.0-9]* s" err \
+    || fail "withhold: $(cat err)"
+finish

@@ -1,0 +1,162 @@
+"""perf/gains: its jobs, equal memory, sources of a gain, and a small job."""
+
+import importlib.machinery
+import importlib.util
+import os
+import subprocess
+import sys
+import unittest
+import xml.etree.ElementTree as xml
+from unittest import mock
+
+source = os.environ.get("srcdir", ".")
+build = os.environ.get("builddir", ".")
+sys.dont_write_bytecode = True  # of scripts without a suffix
+
+SCRIPT = os.path.join(source, "perf", "gains")
+LOADER = importlib.machinery.SourceFileLoader("gains", SCRIPT)
+script = importlib.util.module_from_spec(
+    importlib.util.spec_from_loader("gains", LOADER)
+)
+LOADER.exec_module(script)
+GIB = script.GIB
+
+
+def step(source, name, seconds, gib):
+    found = {"seconds": seconds, "memory": gib * GIB, "text": ""}
+    return script.Step(source, name, (), found=found)
+
+
+class Jobs(unittest.TestCase):
+    def test_jobs_are_those_of_the_papers(self):
+        gpus = {}
+        for name in script.JOBS:
+            row = script.row_of(name)
+            gpus[name] = row.tensor * row.pipeline * row.data
+            self.assertTrue(name.endswith(f" {gpus[name]}"), name)
+        self.assertEqual(len(gpus), 6)
+        row = script.row_of("530B on 280")
+        self.assertEqual(
+            (row.virtual, row.recompute, row.global_batch), (3, "selective", 280)
+        )
+
+    def test_a_schedule_has_the_stages_that_the_layers_allow(self):
+        names = [s.name for s in script.steps_of(script.row_of("530B on 280"))]
+        self.assertIn("zb-h1, strict", names)
+        self.assertNotIn("zb-v, strict", names)
+        names = [s.name for s in script.steps_of(script.row_of("175B on 64"))]
+        self.assertIn("zb-v, strict", names)
+
+
+class Sources(unittest.TestCase):
+    STEPS = [
+        step("published", "a", 10, 50),
+        step("recompute", "b", 9, 50),
+        step("overlap", "c", 9.5, 50),
+        step("zero bubble", "d", 7, 51),
+        step("zero bubble", "e", 8, 40),
+        script.Step("zero bubble", "f", ()),
+    ]
+
+    def test_a_step_with_more_memory_does_not_count(self):
+        best = script.best(self.STEPS, "zero bubble")
+        self.assertEqual(best.name, "e")
+        self.assertEqual(script.best(self.STEPS, "overlap").name, "b")
+        self.assertEqual(
+            script.summary("job", self.STEPS),
+            ("job", "10", "9", "9", "8", "20.0 %", "e"),
+        )
+
+    def test_the_page_says_what_does_not_count(self):
+        text = script.details("job", self.STEPS)
+        self.assertRegex(text, r"\| d +\| +7 \| +\+30.0 % \| +51.00 \| +no \|")
+        self.assertRegex(text, r"\| f +\| not simulated \|")
+
+    def test_auto_is_asked_again_with_less_memory(self):
+        auto = script.Step("zero bubble", "auto", ("--schedule", "auto"))
+        text = "schedule auto: 2 virtual stages, --window 2 --act-mem 9000000000\n"
+        answers = [
+            {"seconds": 1, "memory": 60 * GIB, "text": text},
+            {"seconds": 2, "memory": 50 * GIB, "text": text},
+        ]
+        with mock.patch.object(script, "simulate", side_effect=answers) as ask:
+            found = script.simulate_within(None, None, auto, 9, 55 * GIB)
+        self.assertEqual(found["seconds"], 2)
+        limit = 9e9 - (60 - script.ROOM * 55) * GIB
+        self.assertEqual(
+            ask.call_args.args[4:], ("--act-mem", f"{limit:.0f}")
+        )
+
+
+    def test_auto_may_use_the_memory_of_published_code(self):
+        auto = script.Step("zero bubble", "auto", ("--schedule", "auto"))
+        text = "schedule auto: 2 virtual stages, --window 2 --act-mem 9000000000\n"
+        answers = [
+            {"seconds": 3, "memory": 50 * GIB, "text": text},
+            {"seconds": 2, "memory": 55 * GIB, "text": text},
+        ]
+        with mock.patch.object(script, "simulate", side_effect=answers) as ask:
+            found = script.simulate_within(None, None, auto, 9, 55 * GIB)
+        self.assertEqual(found["seconds"], 2)
+        more = (script.ROOM * 55 - 50) * GIB
+        self.assertEqual(
+            ask.call_args.args[4:], ("--act-mem", f"{9e9 + more:.0f}")
+        )
+
+    def test_the_picture_has_a_part_for_each_source(self):
+        found = script.parts(self.STEPS)
+        self.assertEqual(list(found), list(script.SOURCES))
+        for have, wanted in zip(found.values(), (10, 0, 10)):
+            self.assertAlmostEqual(have, wanted)
+        page = xml.fromstring(script.picture({"job": self.STEPS}))
+        titles = [e.text for e in page.iter("{http://www.w3.org/2000/svg}title")]
+        self.assertEqual(
+            titles,
+            ["recompute: 10.0 %", "overlap: 0.0 %", "zero bubble: 10.0 %"],
+        )
+
+
+class Predictions(unittest.TestCase):
+    def test_nothing_of_ours_is_the_published_code(self):
+        ours, row = script.Ours(build), script.row_of("8.7B on 8")
+        first = script.steps_of(row)[0]
+        nothing = script.Step("published", "", ("--ours", "nothing"))
+        cluster = os.path.join(script.CLUSTERS, "dgx-2h.ini")
+        self.assertEqual(
+            script.simulate(ours, row, first, None)["seconds"],
+            script.iterations.predict(
+                ours,
+                ["--simulate", cluster, "--as", "v1.0"]
+                + script.iterations.options(row),
+            ),
+        )
+        self.assertEqual(
+            script.simulate(ours, row, first, None)["seconds"],
+            script.simulate(ours, row, nothing, None)["seconds"],
+        )
+
+    def test_a_job_of_eight_gpus(self):
+        """Pruned recomputation drops a product of four a layer, and messages."""
+        row = script.row_of("8.7B on 8")
+        steps = script.evaluate(script.Ours(build), row, None)
+        seconds = [s.found["seconds"] for s in steps]
+        self.assertEqual(seconds, sorted(seconds, reverse=True))
+        self.assertTrue(5 < script.gain(steps[1], steps[0]) < 12, seconds)
+        self.assertTrue(10 < script.gain(steps[-1], steps[0]) < 25, seconds)
+        self.assertTrue(all(s.fits(steps[0].found["memory"]) for s in steps))
+
+    def test_an_unknown_job_is_refused(self):
+        done = subprocess.run(
+            [SCRIPT, "--build", build, "--only", "1T"],
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(done.returncode, 1)
+        self.assertTrue(
+            done.stderr.startswith("gains: --only has the jobs 1T on 512, "),
+            done.stderr,
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
