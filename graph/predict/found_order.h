@@ -16,7 +16,10 @@ struct mtlm_found_order {
     struct mtlm_box_order order; /* each W in one piece; without ranks: the
                                   * windows of a config that has no order */
     enum mtlm_follow follow;     /* how ranks follow the order */
-    struct mtlm_layout layout;   /* of the order's stages */
+    /* The schedule of the program: the one searched for, or a published one
+     * whose B and W are one. */
+    const struct mtlm_schedule *schedule;
+    struct mtlm_layout layout; /* of the order's stages */
     /* Of an iteration, by evaluation: with messages as given, and the mean with
      * late messages. */
     double seconds, late_seconds;

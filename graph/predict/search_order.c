@@ -121,8 +121,10 @@ static void note(const struct mtlm_program_config *config,
                  struct order_search *s)
 {
     struct mtlm_program_config one = *config;
-    struct mtlm_found_order found = {
-        .order = order, .follow = follow, .layout = config->layout};
+    struct mtlm_found_order found = {.order = order,
+                                     .follow = follow,
+                                     .schedule = config->schedule,
+                                     .layout = config->layout};
 
     one.order = &found.order;
     one.follow = follow;
@@ -158,14 +160,17 @@ static void try_published(const struct mtlm_program_config *config,
 
     for (int i = 0; i < MTLM_PUBLISHED_COUNT; i++) {
         const struct mtlm_published *published = &mtlm_published[i];
+        struct mtlm_program_config one = *config;
 
-        if (published->fused || mtlm_published_lacks(published, &boxes))
+        if (mtlm_published_lacks(published, &boxes))
             continue;
-        note(config, mtlm_order_build(published, config), MTLM_FOLLOW_HINT, s);
-        note(config, mtlm_order_build(published, config), MTLM_FOLLOW_WINDOWS,
-             s);
-        note(config, mtlm_order_build(published, config), MTLM_FOLLOW_STRICT,
-             s);
+        if (published->fused)
+            one.schedule = mtlm_schedule_find(published->name);
+        note(&one, mtlm_order_build(published, &one), MTLM_FOLLOW_HINT, s);
+        if (!published->fused)
+            note(&one, mtlm_order_build(published, &one), MTLM_FOLLOW_WINDOWS,
+                 s);
+        note(&one, mtlm_order_build(published, &one), MTLM_FOLLOW_STRICT, s);
     }
 }
 
@@ -312,6 +317,7 @@ bool mtlm_search_order(const struct mtlm_program_config *config, int chunks,
     struct order_search s = {.waits = waits, .most_memory = config->act_mem};
 
     *windows = *found = (struct mtlm_found_order){.follow = MTLM_FOLLOW_WINDOWS,
+                                                  .schedule = config->schedule,
                                                   .layout = config->layout};
     if (!mtlm_search_order_takes(config))
         return false;
@@ -366,6 +372,7 @@ bool mtlm_search_order_own(const struct mtlm_program_config *config,
     struct mtlm_program_config one = *config;
 
     *windows = *found = (struct mtlm_found_order){.follow = MTLM_FOLLOW_WINDOWS,
+                                                  .schedule = config->schedule,
                                                   .layout = config->layout};
     if (!mtlm_search_order_takes(config) || config->schedule->fused)
         return false;

@@ -8,6 +8,7 @@
 #include "graph/build/order_build.h"
 #include "graph/build/ring.h"
 #include "graph/predict/activation_memory.h"
+#include "graph/predict/outline.h"
 #include "graph/predict/pipeline_programs.h"
 #include "graph/predict/search.h"
 #include "graph/predict/search_order.h"
@@ -19,6 +20,9 @@
 /* Programs of more nodes are evaluated with fewer microbatches, at least so
  * many per pipeline rank. */
 enum { MANY_NODES = 400000, ENOUGH = 2 };
+
+/* Parts of the activation memory that are tried. */
+enum { PARTS = 16 };
 
 /* The share of the hold rule that stands for all: a policy chooses its own. */
 static const double hold = .5;
@@ -36,10 +40,11 @@ struct program_search {
     const struct mtlm_search_program *search;
     int64_t microbatches; /* that are evaluated */
     bool orders; /* are compared: the pipeline has not too many boxes */
+    bool tight;  /* the choice before does not fit into a device */
     double most; /* seconds of a choice that replaces the one before */
     /* The shortest so far. */
     struct mtlm_found_order found;
-    double window; /* alpha of windows without an order */
+    double window, act_mem; /* of windows without an order */
 };
 
 /* ---- evaluation ---- */
@@ -104,6 +109,24 @@ static double seconds_of(const struct program_search *s,
     return seconds;
 }
 
+/* Whether the programs need no more than the memory that there is. */
+static bool fits(const struct program_search *s,
+                 const struct mtlm_program_config *config)
+{
+    const double device = s->search->machine->cluster->memory_bytes;
+    struct mtlm_outline outline;
+    bool fit;
+
+    if (mtlm_ring_memory(config) > config->act_mem * (1 + rounding))
+        return false;
+    if (device <= 0)
+        return true;
+    outline = mtlm_outline_create(config, 0);
+    fit = mtlm_outline_gpu_bytes(&outline) <= device;
+    mtlm_outline_destroy(&outline);
+    return fit;
+}
+
 /* ---- candidates ---- */
 
 /* Takes over the order, without ranks for windows, if its programs are the
@@ -113,14 +136,14 @@ static void note(struct program_search *s,
                  struct mtlm_box_order order, enum mtlm_follow follow)
 {
     struct mtlm_program_config one = *config;
-    struct mtlm_found_order found = {
-        .order = order, .follow = follow, .layout = config->layout};
+    struct mtlm_found_order found = {.order = order,
+                                     .follow = follow,
+                                     .schedule = config->schedule,
+                                     .layout = config->layout};
 
     one.order = order.ranks > 0 ? &found.order : NULL;
     one.follow = follow;
-    found.seconds = mtlm_ring_memory(&one) > one.act_mem * (1 + rounding)
-                        ? INFINITY
-                        : seconds_of(s, &one);
+    found.seconds = fits(s, &one) ? seconds_of(s, &one) : INFINITY;
     if (found.seconds > s->most
         || found.seconds >= s->found.seconds * (1 - rounding)) {
         mtlm_found_order_free(&found);
@@ -129,6 +152,7 @@ static void note(struct program_search *s,
     mtlm_found_order_free(&s->found);
     s->found = found;
     s->window = config->window;
+    s->act_mem = config->act_mem;
 }
 
 /* Returns the largest alpha whose windows fit. */
@@ -158,6 +182,29 @@ static void try_windows(struct program_search *s,
     note(s, &one, (struct mtlm_box_order){0}, MTLM_FOLLOW_WINDOWS);
 }
 
+static void try_all_windows(struct program_search *s,
+                            const struct mtlm_program_config *config)
+{
+    const double alpha = largest_alpha(config);
+
+    if (alpha > 0)
+        try_windows(s, config, alpha);
+    if (alpha > alpha_1f1b)
+        try_windows(s, config, alpha_1f1b);
+}
+
+/* A part of the activation memory may be all that a device has room for. */
+static void try_less_memory(struct program_search *s,
+                            const struct mtlm_program_config *config)
+{
+    struct mtlm_program_config one = *config;
+
+    for (int part = PARTS - 1; part > 0; part--) {
+        one.act_mem = config->act_mem * part / PARTS;
+        try_all_windows(s, &one);
+    }
+}
+
 static void try_published(struct program_search *s,
                           const struct mtlm_program_config *config,
                           const struct mtlm_published *published)
@@ -174,21 +221,27 @@ static void try_schedule(struct program_search *s,
                          const struct mtlm_program_config *config,
                          const struct mtlm_schedule *schedule)
 {
+    const struct mtlm_published *published =
+        mtlm_published_find(schedule->name);
     struct mtlm_program_config own = *config;
     struct mtlm_found_order windows, found;
-    bool fits;
+    bool enough;
 
-    if (schedule->fused || schedule->sizing != MTLM_SIZING_STAGES
+    if (schedule->sizing != MTLM_SIZING_STAGES
         || !mtlm_schedule_fits(schedule, &config->layout) || !s->orders
         || !mtlm_search_order_takes(config))
         return;
     own.schedule = schedule;
-    fits = mtlm_ring_memory(&own) <= config->act_mem * (1 + rounding);
+    if (schedule->fused) {
+        try_published(s, &own, published);
+        return;
+    }
+    enough = mtlm_ring_memory(&own) <= config->act_mem * (1 + rounding);
     own.act_mem = 0;
     own.activation.stage = NULL;
-    if (fits && mtlm_search_order_own(&own, &windows, &found))
+    if (enough && mtlm_search_order_own(&own, &windows, &found))
         note(s, config, found.order, MTLM_FOLLOW_HINT);
-    try_published(s, config, mtlm_published_find(schedule->name));
+    try_published(s, config, published);
 }
 
 static void try_kind(struct program_search *s,
@@ -197,15 +250,12 @@ static void try_kind(struct program_search *s,
     struct mtlm_program_config one = *config;
     struct mtlm_stage_times times =
         mtlm_stage_cost_times(s->search->machine, config);
-    double alpha;
 
     one.times = &times;
     mtlm_activation_memory_measure(&one);
-    alpha = largest_alpha(&one);
-    if (alpha > 0)
-        try_windows(s, &one, alpha);
-    if (alpha > alpha_1f1b)
-        try_windows(s, &one, alpha_1f1b);
+    try_all_windows(s, &one);
+    if (s->tight)
+        try_less_memory(s, &one);
     for (int i = 0; i < MTLM_SCHEDULE_COUNT; i++)
         try_schedule(s, &one, &mtlm_schedules[i]);
     mtlm_activation_memory_free(&one.activation);
@@ -226,18 +276,22 @@ static struct program_search create_search(
                                    .microbatches =
                                        fmin(config->microbatches, few),
                                    .orders = mtlm_search_order_takes(config),
-                                   .window = config->window};
+                                   .window = config->window,
+                                   .act_mem = config->act_mem};
 }
 
 /* Sets the seconds of a choice that was made by stages.  gradients: windows get
- * the slots of gradients of a search. */
-static void evaluate_choice(const struct program_search *s,
+ * the slots of gradients of a search.  Returns whether the choice fits into the
+ * memory. */
+static bool evaluate_choice(const struct program_search *s,
                             const struct mtlm_program_config *config,
                             bool gradients, struct mtlm_found_order *choice)
 {
     struct mtlm_program_config one = *config;
     struct mtlm_stage_times times;
+    bool fit;
 
+    one.schedule = choice->schedule;
     one.layout = choice->layout;
     times = mtlm_stage_cost_times(s->search->machine, &one);
     one.times = &times;
@@ -250,8 +304,10 @@ static void evaluate_choice(const struct program_search *s,
     }
     choice->seconds = seconds_of(s, &one);
     choice->late_seconds = 0;
+    fit = fits(s, &one);
     mtlm_activation_memory_free(&one.activation);
     mtlm_stage_times_free(&times);
+    return fit;
 }
 
 void mtlm_search_program(const struct mtlm_search_program *search,
@@ -260,14 +316,16 @@ void mtlm_search_program(const struct mtlm_search_program *search,
                          struct mtlm_found_order *found)
 {
     struct program_search s = create_search(search, config);
+    bool fit = evaluate_choice(&s, config, true, windows);
 
-    evaluate_choice(&s, config, true, windows);
     if (found->order.ranks > 0)
-        evaluate_choice(&s, config, true, found);
+        fit = evaluate_choice(&s, config, true, found);
     else
         *found = *windows;
     s.found = *found;
-    s.most = worth * found->seconds;
+    s.found.seconds = fit ? found->seconds : INFINITY;
+    s.tight = !fit;
+    s.most = worth * s.found.seconds;
     if (search->chunks > 0)
         try_kind(&s, config);
     for (int i = 0; search->chunks == 0 && i < MTLM_STAGE_KINDS; i++) {
@@ -278,6 +336,9 @@ void mtlm_search_program(const struct mtlm_search_program *search,
     }
     config->layout = s.found.layout;
     config->window = s.window;
+    config->act_mem = s.act_mem;
+    if (s.found.seconds == INFINITY)
+        s.found.seconds = found->seconds;
     *found = s.found;
 }
 

@@ -17,18 +17,21 @@ struct mtlm_search_program {
 };
 
 /* Replaces a choice by one that is shorter by 0.1 % in the same memory,
- * config->act_mem on each rank.  config: the windows of mtlm_search_schedule().
+ * config->act_mem on each rank, and by any that fits if the choice does not fit
+ * into the memory of a device (search->machine->cluster->memory_bytes; 0:
+ * unknown).  config: the windows of mtlm_search_schedule().
  * *found: the choice of mtlm_search_order(); without ranks, the windows of
  * config.
  *
  * For each kind of stages, tries the windows of the largest alpha and of
- * 1F1B's, and each schedule whose B and W are apart: its published order as
- * priorities and strictly, and the order that its windows make, as priorities.
- * Beyond MTLM_SEARCH_ORDER_BOXES, windows alone.  Of large programs, only the
+ * 1F1B's, and each schedule: its published order as priorities and strictly, and,
+ * where B and W are apart, the order that its windows make, as priorities.
+ * Beyond MTLM_SEARCH_ORDER_BOXES, windows alone.  If the choice does not fit,
+ * tries windows in parts of config->act_mem, too.  Of large programs, only the
  * first microbatches are evaluated.
  *
- * Sets layout and window of config, and *found.  Sets seconds
- * of *windows and *found to those of the programs; late_seconds to 0. */
+ * Sets layout, window and act_mem of config, and *found.  Sets seconds of
+ * *windows and *found to those of the programs; late_seconds to 0. */
 void mtlm_search_program(const struct mtlm_search_program *search,
                          struct mtlm_program_config *config,
                          struct mtlm_found_order *windows,

@@ -59,6 +59,7 @@ static void search_order(struct mtlm_options *options, struct mtlm_wish *wish,
     config->layout = found->layout;
     if (found->order.ranks == 0)
         return;
+    wish->config.schedule = config->schedule = found->schedule;
     mtlm_order_choice_take(options, wish, config, &found->order);
     options->schedule_mode = found->follow;
     wish->config.follow = found->follow;
@@ -72,7 +73,9 @@ static void describe_gain(const struct mtlm_found_order *windows,
     const double gain = 100 * (1 - found->seconds / windows->seconds);
     const double late = 100 * (1 - found->late_seconds / windows->late_seconds);
 
-    if (gain >= .1 || found->late_seconds == 0)
+    if (gain < -.005)
+        snprintf(text, bytes, "as windows need more memory");
+    else if (gain >= .1 || found->late_seconds == 0)
         snprintf(text, bytes, "%.2f %% shorter", gain);
     else
         snprintf(text, bytes, "%.2f %% shorter behind late messages", late);
@@ -86,20 +89,23 @@ static void note_search(struct mtlm_options *options,
     static const char *const what[] = {[MTLM_FOLLOW_STRICT] = "sequence",
                                        [MTLM_FOLLOW_HINT] = "priorities",
                                        [MTLM_FOLLOW_WINDOWS] = "windows"};
+    const struct mtlm_schedule *asked = mtlm_options_schedule(options);
     const int v = config->layout.virtual_stages;
     char gain[48], how[112];
 
     if (found->order.ranks > 0) {
         describe_gain(windows, found, gain, sizeof(gain));
-        snprintf(how, sizeof(how), "the %s of an order found by search, %s,",
-                 what[found->follow], gain);
+        snprintf(how, sizeof(how), "the %s of %s, %s,", what[found->follow],
+                 config->schedule == asked ? "an order found by search"
+                                           : config->schedule->name,
+                 gain);
     } else {
         snprintf(how, sizeof(how), "--window %.4f", config->window);
     }
     mtlm_options_note(options,
                       "schedule %s: %d virtual stage%s on each rank, "
                       "placement %s, %s --act-mem %.0f",
-                      config->schedule->name, v, mtlm_plural(v),
+                      asked->name, v, mtlm_plural(v),
                       mtlm_placement_name(config->layout.placement), how,
                       config->act_mem);
 }

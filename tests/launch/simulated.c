@@ -46,16 +46,21 @@ const char *cluster_path(const char *name)
     return path;
 }
 
-char *text_of(const char *name, const char *line)
+static char *text_on(const char *path, const char *line)
 {
-    char *text = simulated(cluster_path(name), line);
+    char *text = simulated(path, line);
 
     if (!text)
         fail_msg("%s: %s", line, error.text);
     return text;
 }
 
-json_t *numbers_of(const char *name, const char *line)
+char *text_of(const char *name, const char *line)
+{
+    return text_on(cluster_path(name), line);
+}
+
+json_t *numbers_on(const char *path, const char *line)
 {
     char metrics[] = "/tmp/mtlm-simulate.XXXXXX";
     const int fd = mkstemp(metrics);
@@ -65,7 +70,7 @@ json_t *numbers_of(const char *name, const char *line)
 
     assert_true(fd >= 0);
     close(fd);
-    free(text_of(name, more));
+    free(text_on(path, more));
     all = json_load_file(metrics, JSON_REJECT_DUPLICATES, &why);
     if (!all)
         fail_msg("%s: %s", line, why.text);
@@ -75,6 +80,11 @@ json_t *numbers_of(const char *name, const char *line)
     unlink(metrics);
     free(more);
     return numbers;
+}
+
+json_t *numbers_of(const char *name, const char *line)
+{
+    return numbers_on(cluster_path(name), line);
 }
 
 double number(const json_t *numbers, const char *name)

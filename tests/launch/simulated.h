@@ -24,8 +24,9 @@ const char *cluster_path(const char *name);
  * of options.  The caller frees the text. */
 char *text_of(const char *name, const char *line);
 
-/* Returns the object "simulation" of --metrics.  The caller frees the object.
- */
+/* Returns the object "simulation" of --metrics, with the cluster file of that
+ * path, or of the tree.  The caller frees the object. */
+struct json_t *numbers_on(const char *path, const char *line);
 struct json_t *numbers_of(const char *name, const char *line);
 
 /* Returns a number of the object. */

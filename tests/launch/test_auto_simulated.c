@@ -6,7 +6,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <jansson.h>
@@ -14,10 +17,10 @@
 #include "tests/launch/parse.h"
 #include "tests/launch/simulated.h"
 
-/* Returns the seconds of an iteration under a policy, on DGX A100.  memory: of
- * the fullest device, in bytes; NULL: nobody asks. */
-static double seconds_under(const char *policy, const char *job,
-                            const char *schedule, double *memory)
+/* Returns the seconds of an iteration under a policy, on the machines of a
+ * cluster file.  memory: of the fullest device, in bytes; NULL: nobody asks. */
+static double seconds_on(const char *path, const char *policy, const char *job,
+                         const char *schedule, double *memory)
 {
     char *line =
         mtlm_sprintf("--fp16 --lr 1e-4 --train-iters 1 --ignore-memory "
@@ -27,7 +30,7 @@ static double seconds_under(const char *policy, const char *job,
     double seconds;
 
     setenv("STARPU_SCHED", policy, 1);
-    numbers = numbers_of("dgx-a100", line);
+    numbers = numbers_on(path, line);
     unsetenv("STARPU_SCHED");
     seconds = number(numbers, "iteration_s");
     if (memory)
@@ -35,6 +38,12 @@ static double seconds_under(const char *policy, const char *job,
     json_decref(numbers);
     free(line);
     return seconds;
+}
+
+static double seconds_under(const char *policy, const char *job,
+                            const char *schedule, double *memory)
+{
+    return seconds_on(cluster_path("dgx-a100"), policy, job, schedule, memory);
 }
 
 static const char *const policies[] = {"prio", "mtlm"};
@@ -69,6 +78,51 @@ static void test_auto_is_no_longer_than_named_schedules(void **state)
             assert_true(memory <= most || j > 0);
         }
     }
+}
+
+/* Writes the cluster file of DGX A100 with so many bytes of memory. */
+static void write_cluster(const char *path, double bytes)
+{
+    FILE *in = fopen(cluster_path("dgx-a100"), "r"), *out = fopen(path, "w");
+    char line[512];
+
+    assert_non_null(in);
+    assert_non_null(out);
+    while (fgets(line, sizeof(line), in))
+        if (strncmp(line, "memory_gb ", 10) == 0)
+            fprintf(out, "memory_gb = %.9f\n", 1e-9 * bytes);
+        else
+            fputs(line, out);
+    fclose(in);
+    assert_int_equal(fclose(out), 0);
+}
+
+/* A device with just the memory of 1F1B: where W are apart, gradients need more
+ * slots.  So only graphs in which B and W are one fit. */
+static void test_auto_fits_where_1f1b_does(void **state)
+{
+    static const char job[] = SMALL "--num-layers 16 --global-batch-size 16";
+    char path[] = "/tmp/mtlm-auto.XXXXXX";
+    const int fd = mkstemp(path);
+    double limit;
+    const double published =
+        seconds_under("prio", job, "1f1b --schedule-mode strict", &limit);
+
+    (void) state;
+    assert_true(fd >= 0);
+    close(fd);
+    write_cluster(path, limit + 1);
+    for (int i = 0; i < 2; i++) {
+        double memory;
+        const double chosen =
+            seconds_on(path, policies[i], job, "auto", &memory);
+
+        assert_true(memory <= limit + 1);
+        if (chosen > published * 1.001)
+            fail_msg("%s: auto %g s, 1f1b %g s", policies[i], chosen,
+                     published);
+    }
+    unlink(path);
 }
 
 /* Workers that wait for messages follow places in an order only where programs
@@ -107,6 +161,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_auto_is_no_longer_than_named_schedules),
+        cmocka_unit_test(test_auto_fits_where_1f1b_does),
         cmocka_unit_test(test_places_lengthen_no_iteration),
         cmocka_unit_test(test_waits_lengthen_no_iteration)};
 

@@ -48,6 +48,17 @@ class Jobs(unittest.TestCase):
         self.assertIn("zb-v, strict", names)
 
 
+    def test_every_row_of_the_tables_has_a_name(self):
+        rows = script.rows_of_tables()
+        have = [r for r in script.iterations.read(script.ROWS)
+                if r.set in ("2019", "V1.0", "2021", "2022")]
+        self.assertEqual(list(rows.values()), have)
+        self.assertIn("2022: 1008B selective on 512", rows)
+        names = [s.name for s in script.steps_of_table(rows["2021: 1008B on 3072"])]
+        self.assertIn("zb-h1, strict", names)
+        self.assertNotIn("auto, prio", names)
+
+
 class Sources(unittest.TestCase):
     STEPS = [
         step("published", "a", 10, 50),
@@ -72,21 +83,21 @@ class Sources(unittest.TestCase):
         self.assertRegex(text, r"\| d +\| +7 \| +\+30.0 % \| +51.00 \| +no \|")
         self.assertRegex(text, r"\| f +\| not simulated \|")
 
-    def test_auto_is_asked_again_with_less_memory(self):
+    def test_auto_has_devices_of_the_published_memory(self):
         auto = script.Step("zero bubble", "auto", ("--schedule", "auto"))
-        text = "schedule auto: 2 virtual stages, --window 2 --act-mem 9000000000\n"
-        answers = [
-            {"seconds": 1, "memory": 60 * GIB, "text": text},
-            {"seconds": 2, "memory": 50 * GIB, "text": text},
-        ]
-        with mock.patch.object(script, "simulate", side_effect=answers) as ask:
-            found = script.simulate_within(None, None, auto, 9, 55 * GIB)
-        self.assertEqual(found["seconds"], 2)
-        limit = 9e9 - (60 - script.ROOM * 55) * GIB
-        self.assertEqual(
-            ask.call_args.args[4:], ("--act-mem", f"{limit:.0f}")
-        )
 
+        def answer(*_, cluster):
+            with open(cluster, encoding="utf-8") as file:
+                (line,) = (l for l in file if l.startswith("memory_gb ="))
+            self.assertAlmostEqual(
+                float(line.split("=")[1]), script.ROOM * 55 * GIB / 1e9, 5
+            )
+            return {"seconds": 2, "memory": 55 * GIB, "text": ""}
+
+        row = script.row_of("175B on 64")
+        with mock.patch.object(script, "simulate", side_effect=answer) as ask:
+            found = script.simulate_within(None, row, auto, 9, 55 * GIB)
+        self.assertEqual((found["seconds"], ask.call_count), (2, 1))
 
     def test_auto_may_use_the_memory_of_published_code(self):
         auto = script.Step("zero bubble", "auto", ("--schedule", "auto"))
@@ -96,7 +107,8 @@ class Sources(unittest.TestCase):
             {"seconds": 2, "memory": 55 * GIB, "text": text},
         ]
         with mock.patch.object(script, "simulate", side_effect=answers) as ask:
-            found = script.simulate_within(None, None, auto, 9, 55 * GIB)
+            row = script.row_of("175B on 64")
+            found = script.simulate_within(None, row, auto, 9, 55 * GIB)
         self.assertEqual(found["seconds"], 2)
         more = (script.ROOM * 55 - 50) * GIB
         self.assertEqual(
@@ -138,7 +150,8 @@ class Predictions(unittest.TestCase):
     def test_a_job_of_eight_gpus(self):
         """Pruned recomputation drops a product of four a layer, and messages."""
         row = script.row_of("8.7B on 8")
-        steps = script.evaluate(script.Ours(build), row, None)
+        steps = script.steps_of(row)
+        steps = script.evaluate(script.Ours(build), row, steps, None)
         seconds = [s.found["seconds"] for s in steps]
         self.assertEqual(seconds, sorted(seconds, reverse=True))
         self.assertTrue(5 < script.gain(steps[1], steps[0]) < 12, seconds)
