@@ -9,6 +9,7 @@
 #include <mtlm/policy.h>
 
 #include "graph/predict/simulator.h"
+#include "graph/predict/task_edges.h"
 #include "graph/predict/task_heap.h"
 #include "runtime/base/memory.h"
 
@@ -16,21 +17,15 @@ enum { NONE = -1 };
 
 struct simulated_task {
     int64_t duration, priority, start, end;
-    int64_t order;  /* of equal priorities, the least goes first */
-    int64_t ready;  /* the earliest start that ended tasks allow */
-    int waits_for;  /* tasks that must end first */
-    int first_edge; /* from this task; see sort_edges() */
+    int64_t order; /* of equal priorities, the least goes first */
+    int64_t ready; /* the earliest start that ended tasks allow */
+    int waits_for; /* tasks that must end first */
     int lane;
     int *more, n_more; /* further lanes */
     int64_t coming;    /* the earliest start that expected tasks allow */
     int unexpected;    /* predecessors whose end is unknown */
     bool expected;     /* the end is known, or was estimated */
     bool kept;         /* no worker leaves the task for another one */
-};
-
-struct edge {
-    int before, after;
-    int64_t delay;
 };
 
 enum event {
@@ -51,8 +46,7 @@ struct lane {
 struct mtlm_simulator {
     struct simulated_task *task;
     int n, capacity;
-    struct edge *edge;
-    int n_edges, edge_capacity;
+    struct mtlm_task_edges edges;
     struct lane *lane;
     int n_lanes;
     struct mtlm_task_heap events; /* the earliest event is first */
@@ -82,7 +76,7 @@ void mtlm_simulator_destroy(struct mtlm_simulator *sim)
         free(sim->task[i].more);
     free(sim->lane);
     free(sim->task);
-    free(sim->edge);
+    mtlm_task_edges_free(&sim->edges);
     mtlm_task_heap_free(&sim->events);
     free(sim->started);
     free(sim->refused);
@@ -151,12 +145,7 @@ void mtlm_simulator_also(struct mtlm_simulator *sim, int task, int lane)
 void mtlm_simulator_edge(struct mtlm_simulator *sim, int before, int after,
                          int64_t delay)
 {
-    if (sim->n_edges == sim->edge_capacity) {
-        sim->edge_capacity = 2 * sim->edge_capacity + 1024;
-        sim->edge =
-            mtlm_realloc(sim->edge, sim->edge_capacity, sizeof(*sim->edge));
-    }
-    sim->edge[sim->n_edges++] = (struct edge){before, after, delay};
+    mtlm_task_edges_add(&sim->edges, before, after, delay);
     sim->task[after].waits_for++;
     sim->task[after].unexpected++;
 }
@@ -199,17 +188,18 @@ static bool follows_at_once(const struct mtlm_simulator *sim, int number,
 static void expect_end(struct mtlm_simulator *sim, int number, int64_t end,
                        int first)
 {
+    const struct mtlm_task_edges *edges = &sim->edges;
     struct simulated_task *task = &sim->task[number];
     const bool again = task->expected;
 
     task->expected = true;
-    for (int i = task->first_edge;
-         i < sim->n_edges && sim->edge[i].before == number; i++) {
-        const int next = sim->edge[i].after;
+    for (int i = edges->first[number]; i < edges->first[number + 1]; i++) {
+        const int64_t earliest = end + mtlm_task_edges_delay(edges, i);
+        const int next = edges->after[i];
         struct simulated_task *after = &sim->task[next];
 
-        if (after->coming < end + sim->edge[i].delay)
-            after->coming = end + sim->edge[i].delay;
+        if (after->coming < earliest)
+            after->coming = earliest;
         if (again || --after->unexpected > 0)
             continue;
         if (after->lane != NONE)
@@ -320,18 +310,18 @@ static void make_ready(struct mtlm_simulator *sim, int number)
 
 static void end_task(struct mtlm_simulator *sim, int number)
 {
-    const struct simulated_task *task = &sim->task[number];
+    const struct mtlm_task_edges *edges = &sim->edges;
 
-    free_lanes(sim, task, 1);
+    free_lanes(sim, &sim->task[number], 1);
     sim->n_ended++;
-    for (int i = task->first_edge;
-         i < sim->n_edges && sim->edge[i].before == number; i++) {
-        struct simulated_task *after = &sim->task[sim->edge[i].after];
+    for (int i = edges->first[number]; i < edges->first[number + 1]; i++) {
+        const int64_t earliest = later(sim, mtlm_task_edges_delay(edges, i));
+        struct simulated_task *after = &sim->task[edges->after[i]];
 
-        if (after->ready < later(sim, sim->edge[i].delay))
-            after->ready = later(sim, sim->edge[i].delay);
+        if (after->ready < earliest)
+            after->ready = earliest;
         if (--after->waits_for == 0)
-            make_ready(sim, sim->edge[i].after);
+            make_ready(sim, edges->after[i]);
     }
 }
 
@@ -381,26 +371,6 @@ static bool handle_next_events(struct mtlm_simulator *sim)
     return true;
 }
 
-/* By predecessor; edges of one predecessor stay in order of creation. */
-static void sort_edges(struct mtlm_simulator *sim)
-{
-    struct edge *sorted = mtlm_calloc(sim->n_edges, sizeof(*sorted));
-    int *next = mtlm_calloc(sim->n + 1, sizeof(*next));
-
-    for (int i = 0; i < sim->n_edges; i++)
-        next[sim->edge[i].before + 1]++;
-    for (int i = 0; i < sim->n; i++) {
-        next[i + 1] += next[i];
-        sim->task[i].first_edge = next[i];
-    }
-    for (int i = 0; i < sim->n_edges; i++)
-        sorted[next[sim->edge[i].before]++] = sim->edge[i];
-    free(next);
-    free(sim->edge);
-    sim->edge = sorted;
-    sim->edge_capacity = sim->n_edges;
-}
-
 bool mtlm_simulator_run(struct mtlm_simulator *sim)
 {
     int *first = mtlm_calloc(sim->n, sizeof(*first)), n_first = 0;
@@ -408,7 +378,7 @@ bool mtlm_simulator_run(struct mtlm_simulator *sim)
     assert(!sim->started);
     sim->started = mtlm_calloc(sim->n, sizeof(*sim->started));
     sim->refused = mtlm_calloc(sim->n, sizeof(*sim->refused));
-    sort_edges(sim);
+    mtlm_task_edges_sort(&sim->edges, sim->n);
     for (int i = 0; i < sim->n; i++)
         if (sim->task[i].waits_for == 0)
             first[n_first++] = i;

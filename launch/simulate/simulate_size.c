@@ -12,7 +12,7 @@
 
 #define GIB (1024.0 * 1024 * 1024)
 
-/* Bytes a task, measured: 290 to 430 by the evaluator, 500 with a trace or a
+/* Bytes a task, measured: 250 to 330 by the evaluator, 500 with a trace or a
  * graph, 3800 under StarPU. */
 enum { EVALUATED = 330, WRITTEN = 500, UNDER_STARPU = 3800 };
 
