@@ -118,6 +118,7 @@ static const struct mtlm_profile profiles[] = {
      .n_kernels = FUSED_KERNELS,
      .score_bytes = {8, 9},
      .accumulates = true,
+     .bf16 = true,
      .pipelines = true,
      .interleaves = true,
      .scatters = true,
@@ -128,6 +129,7 @@ static const struct mtlm_profile profiles[] = {
      .n_kernels = FUSED_KERNELS,
      .score_bytes = {8, 9},
      .accumulates = true,
+     .bf16 = true,
      .pipelines = true,
      .interleaves = true,
      .overlaps_alone = true},
@@ -137,6 +139,7 @@ static const struct mtlm_profile profiles[] = {
      .n_kernels = FUSED_KERNELS,
      .score_bytes = {8, 9},
      .accumulates = true,
+     .bf16 = true,
      .pipelines = true,
      .scatters = true},
     {.name = "2022",
@@ -144,6 +147,7 @@ static const struct mtlm_profile profiles[] = {
      .kernels = fused_kernels,
      .n_kernels = FUSED_KERNELS,
      .score_bytes = {8, 9},
+     .bf16 = true,
      .pipelines = true,
      .interleaves = true,
      .scatters = true,
@@ -194,6 +198,8 @@ const char *mtlm_profile_lacks(const struct mtlm_profile *profile,
 
     if (order)
         return order;
+    if (config->value == MTLM_BF16 && !profile->bf16)
+        return "bf16";
     if (config->sequence_parallel && !profile->splits_rows)
         return "sequence parallelism";
     if (config->recompute.granularity == MTLM_RECOMPUTE_SELECTIVE

@@ -29,6 +29,7 @@ struct mtlm_profile {
     double launch_s;  /* of each kernel; 0: the cluster's */
     bool accumulates; /* a kernel of its own adds each weight gradient */
     bool pipelines, interleaves, scatters;
+    bool bf16;           /* had --bf16 */
     bool splits_rows;    /* had sequence parallelism and selective recompute */
     bool hides_backward; /* tensor-parallel messages beside weight gradients */
     bool overlaps_alone; /* gradients' reductions beside B without pipeline */

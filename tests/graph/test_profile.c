@@ -78,6 +78,8 @@ static void test_a_layer_moves_the_bytes_that_the_code_moved(void **state)
 
 static void test_the_code_has_the_features_of_its_year(void **state)
 {
+    static const char *const before_bf16[] = {"megatron-2019", "v1.0",
+                                              "2020-09"};
     struct mtlm_program_config config = small_config(1, 2, 2);
 
     (void) state;
@@ -102,6 +104,12 @@ static void test_the_code_has_the_features_of_its_year(void **state)
     config.recompute.granularity = MTLM_RECOMPUTE_SELECTIVE;
     assert_string_equal(mtlm_profile_lacks(profile_of("2021"), &config, false),
                         "selective recomputation");
+    config.value = MTLM_BF16;
+    for (size_t i = 0; i < sizeof(before_bf16) / sizeof(before_bf16[0]); i++)
+        assert_string_equal(
+            mtlm_profile_lacks(profile_of(before_bf16[i]), &config, true),
+            "bf16");
+    assert_null(mtlm_profile_lacks(profile_of("2022"), &config, false));
     config.distributed_optimizer = true;
     assert_string_equal(mtlm_profile_lacks(profile_of("2022"), &config, false),
                         "a distributed optimizer");
@@ -119,8 +127,8 @@ static double first(const struct mtlm_cost *cost, const struct mtlm_list *list,
 }
 
 /* Stages on two hosts.  2021: each of 2 ranks sends its half, and the receivers
- * gather; in 2020-09, and unscattered, each sends all.  2022 pays a fifth of the messages that it
- * hides. */
+ * gather; in 2020-09, and unscattered, each sends all.  2022 pays a fifth of
+ * the messages that it hides. */
 static void test_messages_are_those_of_the_code(void **state)
 {
     struct mtlm_cluster c = {.flops_per_s = 1e12,
