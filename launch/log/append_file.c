@@ -20,6 +20,7 @@ struct mtlm_append_file {
     int fd;
     off_t end; /* end of the last whole piece; -1: no regular file */
     bool made; /* created here, still empty */
+    bool quiet;
     int error; /* why pieces are missing, or 0 */
 };
 
@@ -44,12 +45,19 @@ struct mtlm_append_file *mtlm_append_file_open(const char *path,
     return file;
 }
 
+void mtlm_append_file_quiet(struct mtlm_append_file *file)
+{
+    file->quiet = true;
+}
+
 /* Truncates a piece that was written in part, and reports the error. */
 static void drop_piece(struct mtlm_append_file *file, int error)
 {
     file->error = error;
     if (file->end >= 0 && ftruncate(file->fd, file->end) < 0)
         file->error = errno;
+    if (file->quiet)
+        return;
     mtlm_progress_hide();
     fprintf(stderr,
             "mtlm-dag: cannot write %s: %s; training continues without it\n",

@@ -15,6 +15,10 @@ struct mtlm_append_file;
 struct mtlm_append_file *mtlm_append_file_open(const char *path,
                                                struct mtlm_error *err);
 
+/* Makes a failing write silent: close() says what is missing.  For a program
+ * that ends behind its only piece. */
+void mtlm_append_file_quiet(struct mtlm_append_file *file);
+
 /* Writes a piece at once.  A piece that cannot be written is removed and
  * reported on stderr; later pieces are dropped. */
 void mtlm_append_file_put(struct mtlm_append_file *file, const void *data,

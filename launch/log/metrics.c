@@ -102,12 +102,21 @@ static int make_events(struct mtlm_metrics *metrics, const char *dir,
     return dir && !metrics->events ? -1 : 0;
 }
 
-static int make_lines(struct mtlm_metrics *metrics, const char *path,
+/* A simulation writes one line and then ends. */
+static int make_lines(struct mtlm_metrics *metrics,
+                      const struct mtlm_options *options,
                       struct mtlm_error *err)
 {
-    if (path)
-        metrics->lines = mtlm_append_file_open(path, err);
-    return path && !metrics->lines ? -1 : 0;
+    const char *path = options->metrics;
+
+    if (!path)
+        return 0;
+    metrics->lines = mtlm_append_file_open(path, err);
+    if (!metrics->lines)
+        return -1;
+    if (options->request == MTLM_REQUEST_SIMULATE)
+        mtlm_append_file_quiet(metrics->lines);
+    return 0;
 }
 
 int mtlm_metrics_open(const struct mtlm_options *options,
@@ -117,7 +126,7 @@ int mtlm_metrics_open(const struct mtlm_options *options,
     if (!options->metrics && !options->tensorboard_dir)
         return 0;
     *metrics = mtlm_calloc(1, sizeof(**metrics));
-    if (make_lines(*metrics, options->metrics, err) == 0
+    if (make_lines(*metrics, options, err) == 0
         && make_events(*metrics, options->tensorboard_dir, err) == 0)
         return 0;
     mtlm_metrics_close(*metrics);

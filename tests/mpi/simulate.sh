@@ -51,6 +51,10 @@ job 1 "${simulate[@]}" --metrics none/lines --trace trace
 [ "$rc" -eq 4 ] && [ ! -s out ] && [ ! -e trace ] \
     && grep -q 'none/lines: cannot be written: No such' err \
     || fail "metrics: exit code $rc, $(ls) $(cat out err)"
+job 1 "${simulate[@]}" --metrics /dev/full
+[ "$rc" -eq 4 ] && ! grep -q training err \
+    && grep -q '/dev/full lacks the numbers of the simulation' err \
+    || fail "full: exit code $rc, $(cat err)"
 
 # A signal while the trace is written: nothing of the trace is left.
 rm lines
