@@ -301,15 +301,26 @@ static int simulate(struct mtlm_error *err)
     return 0;
 }
 
+/* Says what this program is.  SimGrid would take --help for itself, before
+ * main(). */
+__attribute__((constructor)) static void answer_users(int argc, char **argv)
+{
+    const bool help = argc == 2 && strcmp(argv[1], "--help") == 0;
+
+    if (argc > 2)
+        return;
+    fprintf(help ? stdout : stderr,
+            "mtlm-dag-sim is a part of mtlm-dag: --simulate CLUSTER.ini "
+            "--simulate-engine starpu starts it\n");
+    exit(help ? MTLM_EXIT_OK : MTLM_EXIT_USAGE);
+}
+
 /* StarPU renames this function, and calls it in a thread of SimGrid. */
 int main(int argc, char **argv)
 {
     struct mtlm_error err;
 
-    if (argc != 3) {
-        fprintf(stderr, "mtlm-dag-sim is a part of mtlm-dag --simulate\n");
-        return MTLM_EXIT_USAGE;
-    }
+    (void) argc;
     /* SimGrid's handler of a crash may crash again, for ever. */
     signal(SIGSEGV, SIG_DFL);
     signal(SIGBUS, SIG_DFL);

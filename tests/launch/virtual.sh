@@ -40,6 +40,13 @@ if [ ! -x "$builddir/mtlm-dag-sim" ]; then
     echo "no mtlm-dag-sim (launch/setup --simgrid): policies are not run"
     finish
 fi
+# SimGrid does not answer for it.
+"$builddir/mtlm-dag-sim" --help >out 2>err && [ ! -s err ] \
+    && [ "$(wc -l <out)" -eq 1 ] && grep -q 'is a part of mtlm-dag: ' out \
+    || fail "--help: $(cat out err)"
+"$builddir/mtlm-dag-sim" >out 2>err
+rc=$?
+refuse 2 'is a part of mtlm-dag: '
 simulate
 grep -q 'engine .*StarPU in virtual time, policy prio: [-+]0\.[01]. %' out \
     || fail "prio: $(cat out err)"
