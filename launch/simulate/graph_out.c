@@ -17,6 +17,7 @@
 #include "launch/trace/export/export.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/order.h"
+#include "runtime/base/plural.h"
 
 enum { LANES = MTLM_LANE_DP + 1 };
 
@@ -158,9 +159,9 @@ static int write_ranks(const struct mtlm_folded_run *run, const char *path,
     if (rc == 0)
         fprintf(out,
                 "\nGraph in %.*s.0.et to %.*s.%d.et: %" PRId64
-                " nodes of %d ranks; groups in %.*s.groups.json\n",
-                prefix, path, prefix, path, ranks - 1, nodes, ranks, prefix,
-                path);
+                " nodes of %d rank%s; groups in %.*s.groups.json\n",
+                prefix, path, prefix, path, ranks - 1, nodes, ranks,
+                mtlm_plural(ranks), prefix, path);
     return rc;
 }
 
@@ -175,7 +176,7 @@ int mtlm_graph_out(const struct mtlm_folded_run *run, const char *path,
     rc = write_merged(run, path, &tasks, err);
     mtlm_step_clear();
     if (rc == 0)
-        fprintf(out, "\nGraph in %s: %d tasks of %d ranks\n", path, tasks,
-                run->programs.n);
+        fprintf(out, "\nGraph in %s: %d tasks of %d rank%s\n", path, tasks,
+                run->programs.n, mtlm_plural(run->programs.n));
     return rc;
 }

@@ -26,6 +26,10 @@ refuse 4 'cannot write --graph-out none/g.rec: No such' "${simulate[@]}" \
 refuse 4 'cannot write --graph-out none/g.et: No such' "${simulate[@]}" \
     --graph-out none/g.et
 
+# One rank is no plural.
+well 1 --simulate "$cluster" --model gpt-tiny --world-size 1 --graph-out one.rec
+grep -q ' tasks of 1 rank$' out || fail "one rank: $(tail -n 1 out)"
+
 cat >check.py <<'END'
 # Compares graph.rec with the tasks of a trace.
 import json
