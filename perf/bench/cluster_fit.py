@@ -9,6 +9,7 @@ import statistics
 from bench.ours import Failure
 
 STEPS = 30  # of the golden section: the number to 1 in 10^5
+NEAR = 1e-3  # of a bound, relative
 GOLDEN = (math.sqrt(5) - 1) / 2
 
 
@@ -68,15 +69,33 @@ def mean_size(values):
     return statistics.mean(abs(value) for value in values)
 
 
+def bounds(begin, most=math.inf):
+    """Of the search: a quarter of `begin` to four times, at most `most`."""
+    if not 0 < begin <= most:
+        raise Failure(f"the search cannot begin with {begin:g}")
+    return begin / 4, min(4 * begin, most)
+
+
+def is_bound(value, begin, most=math.inf):
+    """Whether the search ended at a bound: beyond it may be better numbers."""
+    return any(abs(value / bound - 1) < NEAR for bound in bounds(begin, most))
+
+
+def has_effect(rows, predict, begin, most=math.inf):
+    """Whether any row's seconds depend on the number."""
+    low, high = bounds(begin, most)
+    return any(predict(low, o) != predict(high, o) for _, o in rows)
+
+
 def fit(rows, predict, begin, most=math.inf):
-    """The number from a quarter of `begin` to four times, at most `most`, with
-    the least mean error.  predict(value, options): seconds."""
+    """The number within the bounds with the least mean error.
+    predict(value, options): seconds."""
 
     def distance(log):
         value = math.exp(log)
         return mean_size(errors(rows, lambda o: predict(value, o)))
 
-    low, high = math.log(begin / 4), math.log(min(4 * begin, most))
+    low, high = map(math.log, bounds(begin, most))
     left = high - GOLDEN * (high - low)
     right = low + GOLDEN * (high - low)
     of_left, of_right = distance(left), distance(right)

@@ -80,6 +80,24 @@ class Fit(unittest.TestCase):
             r"0\.0 % fitted$",
         )
 
+    def test_a_bound_is_no_fit(self):
+        rows = self.path("rows.csv", f"1000,{JOB}\n")
+        done = self.run_fit(CLUSTER, rows)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertRegex(
+            done.stderr,
+            r"^fit: efficiency = 0\.2 is a bound of the search, 0\.2 to 1, "
+            r"and no fit: mean error [0-9.]* %, [0-9.]* % with 0\.8\n$",
+        )
+
+    def test_a_key_without_effect_is_no_fit(self):
+        """The job's four ranks share a host."""
+        rows = self.path("rows.csv", f"1,{JOB}\n")
+        self.refuses(
+            [CLUSTER, rows, "--section", "network", "--key", "gb_per_s"],
+            f"gb_per_s of section [network] changes no iteration of {rows}",
+        )
+
     def test_bad_rows_are_refused(self):
         bad = self.path("bad.csv", "1.5,--model gpt2-345m\n-2,--model x\n")
         self.refuses(
