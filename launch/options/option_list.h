@@ -23,8 +23,8 @@
     GROUP(MODEL, "Model",                                                      \
           "--model sets all of these options and a recipe. Without --model "   \
           "these options are needed: --num-layers, --hidden-size, "            \
-          "--num-attention-heads, --seq-length, --micro-batch-size, "          \
-          "--train-iters, --lr.")                                              \
+          "--num-attention-heads, --seq-length; to train, also "               \
+          "--micro-batch-size, --train-iters, --lr.")                          \
     GROUP(REGULARISATION, "Regularisation", "")                                \
     GROUP(TRAINING, "Batch and training",                                      \
           "An iteration adds up the gradients of global batch / micro batch "  \

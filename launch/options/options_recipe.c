@@ -13,6 +13,7 @@
 #include "launch/options/options_note.h"
 #include "launch/options/options_prefer.h"
 #include "launch/options/options_recipe.h"
+#include "launch/options/options_simulate.h"
 
 /* Pairs of options; at most one of a pair takes effect. */
 static const enum mtlm_option_id alternatives[][2] = {
@@ -51,7 +52,7 @@ static int choose_all(struct mtlm_options *options, struct mtlm_error *err)
         || mtlm_options_given(options, MTLM_OPT_TRAIN_SAMPLES))
         return 0;
     options->train_iters = 1; /* the iteration never runs */
-    if (options->eval_only)
+    if (options->eval_only || mtlm_options_simulate_or_plan(options))
         return 0;
     return mtlm_error_set(err, MTLM_EXIT_USAGE,
                           "--train-iters is missing (or --train-samples)%s; "
@@ -210,6 +211,15 @@ int mtlm_options_recipe_resolve(struct mtlm_options *o, struct mtlm_error *err)
     return resolve_weight_decay(o, err);
 }
 
+/* Returns whether the options say how long the training is, and how fast it
+ * learns.  A plan or a simulation does without. */
+static bool has_recipe(const struct mtlm_options *o)
+{
+    return mtlm_options_given(o, MTLM_OPT_LR)
+           && (mtlm_options_given(o, MTLM_OPT_TRAIN_ITERS)
+               || mtlm_options_given(o, MTLM_OPT_TRAIN_SAMPLES));
+}
+
 /* n samples in the user's unit: "1000 iterations". */
 static char *format_samples(const struct mtlm_options *o, double n,
                             char text[48])
@@ -271,6 +281,8 @@ int mtlm_options_recipe_check(const struct mtlm_options *o,
     const struct mtlm_lr_schedule *s = &o->lr_schedule;
     char warmup[48], decay[48];
 
+    if (mtlm_options_simulate_or_plan(o) && !has_recipe(o))
+        return 0;
     if (s->min_lr > s->lr)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--min-lr %.6g is above --lr %.6g", s->min_lr,

@@ -48,14 +48,26 @@ static void resolve_weights_alone(struct mtlm_options *options)
     }
 }
 
+/* Returns whether the options need the option.  An evaluation needs no learning
+ * rate; what runs nothing needs no recipe and may choose the micro batch. */
+static bool needs(const struct mtlm_options *options,
+                  enum mtlm_option_id option)
+{
+    const bool runs = !mtlm_options_simulate_or_plan(options);
+
+    if (option == MTLM_OPT_MICRO_BATCH_SIZE)
+        return runs;
+    return mtlm_option_needed(option)
+           && !(option == MTLM_OPT_LR && (options->eval_only || !runs));
+}
+
 static int check_needed(const struct mtlm_options *options,
                         struct mtlm_error *err)
 {
     char why[MTLM_OPTIONS_CHECKPOINT_WHY];
 
     for (int i = 0; i < MTLM_OPTION_COUNT; i++)
-        if (mtlm_option_needed(i) && options->source[i] == MTLM_SOURCE_DEFAULT
-            && !(i == MTLM_OPT_LR && options->eval_only))
+        if (options->source[i] == MTLM_SOURCE_DEFAULT && needs(options, i))
             return options->load_dir && access(options->load_dir, F_OK) < 0
                        ? mtlm_error_set(err, MTLM_EXIT_INPUT, "--load %s: %s",
                                         options->load_dir, strerror(errno))
@@ -123,9 +135,12 @@ static int64_t common_divisor(int64_t a, int64_t b)
  * batch. */
 static void resolve_batch(struct mtlm_options *options)
 {
-    const int64_t both =
-        common_divisor(options->global_batch_size, options->micro_batch_size);
+    int64_t both;
 
+    if (!mtlm_options_given(options, MTLM_OPT_MICRO_BATCH_SIZE))
+        options->micro_batch_size = 1;
+    both =
+        common_divisor(options->global_batch_size, options->micro_batch_size);
     if (!mtlm_options_given(options, MTLM_OPT_GLOBAL_BATCH_SIZE)) {
         options->global_batch_size = options->micro_batch_size;
     } else if (mtlm_options_micro_batch_is_free(options)

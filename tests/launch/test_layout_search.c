@@ -154,6 +154,39 @@ static void test_a_search_keeps_to_memory(void **state)
                             "0.93 GiB of a device of /tmp/");
 }
 
+/* A model of the user's own: nothing but its sizes is needed. */
+static void test_a_simulation_needs_no_recipe(void **state)
+{
+#define OWN                                                                    \
+    "--num-layers 4 --hidden-size 64 --num-attention-heads 4 --seq-length 32 " \
+    "--fp16 --world-size 4 "
+    char *text;
+
+    (void) state;
+    text = simulated(machine, OWN "--global-batch-size 64");
+    if (!text)
+        fail_msg("%s", error.text);
+    assert_true(options.micro_batch_size > 1); /* searched */
+    free(text);
+    text = simulated(machine, OWN "--global-batch-size 64 --min-lr 1e-5 "
+                                  "--lr-warmup-iters 10 "
+                                  "--tensor-model-parallel-size 2");
+    if (!text)
+        fail_msg("%s", error.text);
+    assert_says(text, " x 32 microbatches of 1 x 32 tokens\n");
+    free(text);
+    free(plan_of(OWN "--dry-run --pipeline-model-parallel-size 2"));
+    refuses("--num-layers 4 --hidden-size 64 --num-attention-heads 4 "
+            "--dry-run",
+            "--seq-length is missing; give it, or start from a preset such as "
+            "--model gpt-tiny");
+    refuses("--num-layers 4 --hidden-size 64 --num-attention-heads 4 "
+            "--seq-length 32",
+            "--micro-batch-size is missing; give it, or start from a preset "
+            "such as --model gpt-tiny");
+#undef OWN
+}
+
 /* Returns the text behind phrase, up to the end of its line. */
 static char *rest_of_line(const char *text, const char *phrase)
 {
@@ -198,6 +231,7 @@ int main(void)
         cmocka_unit_test(test_the_size_of_the_machine_is_a_limit),
         cmocka_unit_test(test_the_fastest_layout_is_found),
         cmocka_unit_test(test_a_search_keeps_to_memory),
+        cmocka_unit_test(test_a_simulation_needs_no_recipe),
         cmocka_unit_test(test_a_plan_takes_the_fastest_layout),
     };
 
