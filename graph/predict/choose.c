@@ -283,6 +283,29 @@ static void try_layouts(const struct mtlm_wish *wish,
         }
 }
 
+/* Returns whether windows may grow with that tensor-parallel size. */
+static bool may_widen(const struct mtlm_wish *wish, int tp)
+{
+    return wish->window_free && !wish->hurry && tp > 1
+           && wish->config.schedule->sizing != MTLM_SIZING_STAGES
+           && wish->config.act_mem == 0;
+}
+
+double mtlm_choose_window(const struct mtlm_wish *wish,
+                          const struct mtlm_hosts *hosts, int tp, int pp,
+                          int64_t micro_batch)
+{
+    struct mtlm_wish wider = *wish;
+
+    if (!may_widen(wish, tp))
+        return wish->config.window;
+    wider.layout_free = false; /* no forecast */
+    wider.config.window *= WITH_EXCHANGES;
+    return weigh_layout(&wider, hosts, tp, pp, micro_batch).fits
+               ? wider.config.window
+               : wish->config.window;
+}
+
 static void widen_windows(const struct mtlm_wish *wish,
                           const struct mtlm_hosts *hosts,
                           struct mtlm_choice *choice)
@@ -290,9 +313,7 @@ static void widen_windows(const struct mtlm_wish *wish,
     struct mtlm_wish wider = *wish;
     struct mtlm_choice other;
 
-    if (!wish->window_free || wish->hurry || !choice->fits || choice->tp == 1
-        || wish->config.schedule->sizing == MTLM_SIZING_STAGES
-        || wish->config.act_mem > 0)
+    if (!choice->fits || !may_widen(wish, choice->tp))
         return;
     wider.config.window *= WITH_EXCHANGES;
     other = weigh_layout(&wider, hosts, choice->tp, choice->pp,

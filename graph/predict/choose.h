@@ -70,6 +70,11 @@ struct mtlm_choice {
 int mtlm_choose(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
                 struct mtlm_choice *choice);
 
+/* Returns the alpha that mtlm_choose() takes for a given layout. */
+double mtlm_choose_window(const struct mtlm_wish *wish,
+                          const struct mtlm_hosts *hosts, int tp, int pp,
+                          int64_t micro_batch);
+
 /* Returns whether `ranks` ranks can share a model with tensor-parallel size t.
  * t must divide ranks, attention heads and MLP size, and the layers must
  * suffice for the stages. */

@@ -45,7 +45,8 @@ struct search {
     struct mtlm_layout_search result;
 };
 
-/* Returns the wish with virtual stages and recomputation of the layout. */
+/* Returns the wish with virtual stages, recomputation and windows of the
+ * layout. */
 static struct mtlm_wish wish_of(const struct search *s,
                                 const struct mtlm_layout_found *f)
 {
@@ -54,6 +55,8 @@ static struct mtlm_wish wish_of(const struct search *s,
     if (wish.stages.virtual_stages == 0 && f->virtual_stages > 1)
         wish.stages.virtual_stages = f->virtual_stages;
     wish.config.recompute.granularity = f->granularity;
+    if (f->window > 0)
+        wish.config.window = f->window;
     return wish;
 }
 
@@ -234,6 +237,18 @@ static bool simulate_config(const struct search *s,
     return fits;
 }
 
+/* Sets the windows that a run of the layout would take. */
+static void choose_window(const struct search *s, struct mtlm_layout_found *f)
+{
+    struct mtlm_layout_found unset = *f;
+    struct mtlm_wish wish;
+
+    unset.window = 0;
+    wish = wish_of(s, &unset);
+    f->window =
+        mtlm_choose_window(&wish, s->hosts, f->tp, f->pp, f->micro_batch);
+}
+
 /* Sets seconds and memory of the layout.  Returns false if the layout does not
  * fit: by the sizes alone, by its first stage, or by another one. */
 static bool simulate_layout(const struct search *s, bool whole,
@@ -249,6 +264,8 @@ static bool simulate_layout(const struct search *s, bool whole,
 
     if (mtlm_plan_lower_bound(&config, true) > s->hosts->available)
         return false;
+    choose_window(s, f);
+    config = config_of(s, f);
     mtlm_activation_memory_measure(&config);
     plan = mtlm_outline_stage(&config, 0, 0);
     if (mtlm_ring_check(&config, &err) == 0
@@ -349,7 +366,7 @@ void mtlm_layout_search_take(const struct mtlm_layout_search *search,
                                    .pp = f->pp,
                                    .dp = f->dp,
                                    .micro_batch = f->micro_batch,
-                                   .window = wish->config.window,
+                                   .window = f->window,
                                    .fits = true,
                                    .need = f->memory_bytes,
                                    .seconds = f->seconds};

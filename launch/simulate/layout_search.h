@@ -21,6 +21,7 @@ struct mtlm_layout_found {
     int granularity;     /* of struct mtlm_recompute */
     double estimated_s;  /* of an iteration */
     double seconds;      /* of an iteration, simulated */
+    double window;       /* alpha; 0: not yet chosen */
     bool whole;          /* with all microbatches */
     int64_t samples;     /* of an iteration */
     double tasks;        /* of an iteration, on all evaluated ranks */

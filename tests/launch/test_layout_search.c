@@ -93,6 +93,17 @@ static double seconds_in(const char *text)
     return atof(at);
 }
 
+/* Returns the text behind phrase, up to the end of its line. */
+static char *rest_of_line(const char *text, const char *phrase)
+{
+    const char *at = text ? strstr(text, phrase) : NULL;
+
+    if (!at)
+        fail_msg("no \"%s\" in\n%s", phrase, text ? text : error.text);
+    at += strlen(phrase);
+    return mtlm_sprintf("%.*s", (int) strcspn(at, "\n"), at);
+}
+
 /* Of six layouts of four ranks, none is faster than the one that is found. */
 static void test_the_fastest_layout_is_found(void **state)
 {
@@ -119,6 +130,43 @@ static void test_the_fastest_layout_is_found(void **state)
             free(line);
         }
     near(found, least, 1e-9);
+}
+
+/* A layout that was found takes the same time and memory when it is given: its
+ * windows are those of a run. */
+static void test_a_found_layout_may_be_given(void **state)
+{
+    static const char job[] =
+        "--model gpt2-345m --num-layers 8 --fp16 --world-size 8 "
+        "--global-batch-size 16 --micro-batch-size 1 --ignore-memory "
+        "--recompute-granularity none "
+        "--num-virtual-stages-per-pipeline-rank 1 ";
+    char *text = simulated(machine, job), *line, *given, *memory;
+    int t, p, d, rows = 0;
+    double seconds, gib;
+
+    (void) state;
+    assert_non_null(text);
+    for (const char *at = strstr(text, "\nFastest layouts, of "); at;
+         at = strchr(at + 1, '\n')) {
+        if (sscanf(at, "%d %d %d %*d %*d none %lf %*f %lf", &t, &p, &d,
+                   &seconds, &gib)
+            < 5)
+            continue;
+        line = mtlm_sprintf("%s --tensor-model-parallel-size %d "
+                            "--pipeline-model-parallel-size %d",
+                            job, t, p);
+        given = simulated(machine, line);
+        near(seconds_in(given), seconds, 1e-9);
+        memory = rest_of_line(given, "\nmemory           ");
+        near(strtod(memory, NULL), gib, 1e-9);
+        free(memory);
+        free(given);
+        free(line);
+        rows += t > 1 && p > 1;
+    }
+    assert_true(rows > 0);
+    free(text);
 }
 
 /* Micro batch and recomputation are chosen with the layout, within memory. */
@@ -187,17 +235,6 @@ static void test_a_simulation_needs_no_recipe(void **state)
 #undef OWN
 }
 
-/* Returns the text behind phrase, up to the end of its line. */
-static char *rest_of_line(const char *text, const char *phrase)
-{
-    const char *at = text ? strstr(text, phrase) : NULL;
-
-    if (!at)
-        fail_msg("no \"%s\" in\n%s", phrase, text ? text : error.text);
-    at += strlen(phrase);
-    return mtlm_sprintf("%.*s", (int) strcspn(at, "\n"), at);
-}
-
 /* --dry-run on a described machine plans the layout that --simulate finds. */
 static void test_a_plan_takes_the_fastest_layout(void **state)
 {
@@ -230,6 +267,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_size_of_the_machine_is_a_limit),
         cmocka_unit_test(test_the_fastest_layout_is_found),
+        cmocka_unit_test(test_a_found_layout_may_be_given),
         cmocka_unit_test(test_a_search_keeps_to_memory),
         cmocka_unit_test(test_a_simulation_needs_no_recipe),
         cmocka_unit_test(test_a_plan_takes_the_fastest_layout),
