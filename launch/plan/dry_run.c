@@ -13,6 +13,7 @@
 #include "launch/options/options_schedule.h"
 #include "launch/plan/advice.h"
 #include "launch/plan/cluster.h"
+#include "launch/plan/described.h"
 #include "launch/plan/dry_run.h"
 #include "launch/plan/dry_run_job.h"
 #include "launch/plan/dry_run_schedule.h"
@@ -35,6 +36,7 @@ struct dry_run {
     const struct mtlm_options *options;
     struct mtlm_wish wish;
     struct mtlm_cluster cluster; /* of --synthetic */
+    bool described;              /* the plan is for that machine */
     struct mtlm_gpus gpus;
     struct mtlm_hosts hosts;
     struct mtlm_choice choice;
@@ -105,13 +107,33 @@ static void print_fit_on_gpus(const struct dry_run *d)
     print_advice(d);
 }
 
+/* Prints whether the fullest rank fits on a device of the cluster file. */
+static void print_fit_as_described(const struct dry_run *d)
+{
+    const double need = d->choice.need / GIB;
+    const char *file = d->options->cluster_file;
+
+    if (isinf(d->hosts.available))
+        fprintf(d->out,
+                "%.2f GiB are needed on a device; %s gives no memory_gb.\n",
+                need, file);
+    else
+        fprintf(d->out,
+                "It %s: %.2f GiB are needed on a device, and %s gives a device "
+                "%.2f GiB.\n",
+                d->choice.need <= d->hosts.available ? "fits" : "does not fit",
+                need, file, d->hosts.available / GIB);
+}
+
 static void print_fit(const struct dry_run *d)
 {
     const double have = d->hosts.available / GIB;
     const int n = machines(d);
 
     fputc('\n', d->out);
-    if (d->hosts.gpus)
+    if (d->described)
+        print_fit_as_described(d);
+    else if (d->hosts.gpus)
         print_fit_on_gpus(d);
     else if (!d->hosts.elsewhere && d->choice.need <= d->hosts.available) {
         fprintf(d->out,
@@ -149,6 +171,10 @@ static int count_workers(const struct dry_run *d, int *workers,
     struct mtlm_cpu cpu;
     int share;
 
+    if (d->described) {
+        *workers = mtlm_described_workers(o);
+        return 0;
+    }
     if (d->gpus.count) {
         *workers = o->workers > 0 ? o->workers : 1;
         return 0;
@@ -209,6 +235,9 @@ static int find_hosts(struct dry_run *d, struct mtlm_error *err)
     if (!d->wish.layout_free && (o->world_size || mtlm_launcher_rank() >= 0)
         && mtlm_options_layout_check(o, launched, err) < 0)
         return -1;
+    if (d->described)
+        return mtlm_described_hosts(o, &d->cluster, o->cluster_file, launched,
+                                    &d->hosts, err);
     d->hosts =
         (struct mtlm_hosts){.ranks = launched % asked == 0 ? launched : asked,
                             .per_host = staying(d, on_host),
@@ -318,27 +347,41 @@ static int read_cluster(struct dry_run *d, struct mtlm_options *options,
                           "counts by --%s",
                           options->cluster_file,
                           options->stage_times ? "stage-times" : "durations");
-    mtlm_schedule_choice_wish_cluster(&d->wish, options, &d->cluster);
     return mtlm_cluster_read(&d->cluster, options->cluster_file, "--synthetic",
                              err);
+}
+
+/* Sets the training to plan. */
+static void make_wish(struct dry_run *d, int workers)
+{
+    const struct mtlm_options *o = d->options;
+
+    if (d->described) {
+        d->wish = mtlm_described_wish(o, &d->cluster);
+        return;
+    }
+    d->wish = mtlm_layout_choice_wish(o, workers);
+    if (o->cluster_file)
+        mtlm_schedule_choice_wish_cluster(&d->wish, o, &d->cluster);
+    if (d->gpus.count > 0)
+        mtlm_layout_choice_wish_gpus(&d->wish,
+                                     mtlm_layout_choice_finds_cudnn(o));
 }
 
 int mtlm_dry_run(struct mtlm_options *options, FILE *out,
                  struct mtlm_error *err)
 {
-    struct dry_run d = {.options = options, .out = out};
+    struct dry_run d = {.options = options,
+                        .described = mtlm_described_is_planned(options),
+                        .out = out};
     int workers, rc;
 
-    mtlm_gpu_detect_all(&d.gpus, options->no_gpu);
+    mtlm_gpu_detect_all(&d.gpus, options->no_gpu || d.described);
     if (mtlm_gpus_check(&d.gpus, err) < 0
-        || count_workers(&d, &workers, err) < 0)
+        || count_workers(&d, &workers, err) < 0
+        || read_cluster(&d, options, err) < 0)
         return -1;
-    d.wish = mtlm_layout_choice_wish(options, workers);
-    if (d.gpus.count > 0)
-        mtlm_layout_choice_wish_gpus(&d.wish,
-                                     mtlm_layout_choice_finds_cudnn(options));
-    if (read_cluster(&d, options, err) < 0)
-        return -1;
+    make_wish(&d, workers);
     mtlm_step_show("weighing layouts");
     rc = choose_layout(&d, options, err);
     mtlm_step_clear();

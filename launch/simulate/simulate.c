@@ -11,9 +11,9 @@
 #include "graph/predict/simulator.h"
 #include "launch/options/options_layout.h"
 #include "launch/plan/cluster.h"
+#include "launch/plan/described.h"
 #include "launch/plan/dry_run.h"
 #include "launch/plan/layout_choice.h"
-#include "launch/plan/schedule_choice.h"
 #include "launch/plan/step.h"
 #include "launch/simulate/graph_out.h"
 #include "launch/simulate/layout_search.h"
@@ -55,15 +55,9 @@ static int check_alone(struct mtlm_error *err)
                           processes);
 }
 
-/* A device of the machine runs one worker, which takes whole samples. */
 static void make_wish(struct simulation *s)
 {
-    const int workers = s->options->workers > 0 ? s->options->workers : 1;
-
-    s->wish = mtlm_layout_choice_wish(s->options, workers);
-    if (workers == 1)
-        mtlm_layout_choice_wish_gpus(&s->wish, true);
-    mtlm_schedule_choice_wish_cluster(&s->wish, s->options, &s->cluster);
+    s->wish = mtlm_described_wish(s->options, &s->cluster);
     s->cluster.profile = s->options->profile;
     s->cluster.overlaps = s->options->ours & MTLM_OURS_OVERLAP;
     if (s->options->profile)
@@ -88,30 +82,17 @@ static int check_profile(const struct simulation *s,
                           s->options->as, profile->source, lacks);
 }
 
-/* Sets the ranks and the machine; refuses more ranks than the machine has
- * devices. */
+/* Sets the ranks and the machine. */
 static int find_hosts(struct simulation *s, struct mtlm_error *err)
 {
     const struct mtlm_options *o = s->options;
-    const struct mtlm_cluster *c = &s->cluster;
     const int64_t ranks =
         o->world_size ? o->world_size
                       : o->tensor_parallel * mtlm_options_pipeline_ranks(o);
-    const int per_host =
-        c->devices > 0 && c->devices < ranks ? c->devices : ranks;
 
-    if (c->hosts > 0 && ranks > c->hosts * c->devices)
-        return mtlm_error_set(
-            err, MTLM_EXIT_USAGE,
-            "%" PRId64 " ranks are more than the %" PRId64
-            " devices of %s: hosts = %" PRId64 ", devices = %" PRId64,
-            ranks, c->hosts * c->devices, s->file, c->hosts, c->devices);
-    s->hosts = (struct mtlm_hosts){
-        .ranks = ranks,
-        .per_host = per_host,
-        .gpus = per_host,
-        .available = c->memory_bytes > 0 && !o->ignore_memory ? c->memory_bytes
-                                                              : INFINITY};
+    if (mtlm_described_hosts(o, &s->cluster, s->file, ranks, &s->hosts, err)
+        < 0)
+        return -1;
     if (o->world_size && !s->wish.layout_free)
         return mtlm_options_layout_check(o, ranks, err);
     return 0;
