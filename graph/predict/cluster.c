@@ -11,5 +11,5 @@ const struct mtlm_cluster mtlm_cluster_usual = {
     .memory_efficiency = 1,
     .launch_s = 10e-6,
     .element_bytes = 4,
-    .host = {.latency_s = 100e-6, .bytes_per_s = 3e9},
-    .network = {.latency_s = 150e-6, .bytes_per_s = 1.25e9}};
+    .host = {.latency_s = 100e-6, .bytes_per_s = 3e9, .given = true},
+    .network = {.latency_s = 150e-6, .bytes_per_s = 1.25e9, .given = true}};

@@ -12,6 +12,7 @@ struct mtlm_profile;
 struct mtlm_link {
     double latency_s;
     double bytes_per_s; /* 0: unlimited */
+    bool given;         /* described; else messages take no time */
 };
 
 /* The machine of one rank, and the links between ranks. */

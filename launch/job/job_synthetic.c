@@ -4,15 +4,20 @@
 
 #include "launch/job/job_synthetic.h"
 #include "launch/plan/cluster.h"
+#include "launch/plan/cluster_notes.h"
 
 int mtlm_job_synthetic_read(struct mtlm_job *job, struct mtlm_error *err)
 {
-    const struct mtlm_options *o = &job->options;
+    struct mtlm_options *o = &job->options;
 
     if (!o->cluster_file)
         return 0;
-    return mtlm_cluster_read(&job->cluster, o->cluster_file, "--synthetic",
-                             err);
+    if (mtlm_cluster_read(&job->cluster, o->cluster_file, "--synthetic", err)
+        < 0)
+        return -1;
+    mtlm_cluster_notes(o, &job->cluster, o->cluster_file,
+                       mtlm_ranks_size(job->ranks));
+    return 0;
 }
 
 struct mtlm_synthetic mtlm_job_synthetic_of_rank(

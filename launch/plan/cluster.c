@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,24 +13,26 @@
 #include "runtime/base/dtype.h"
 #include "runtime/file/ini_file.h"
 
-/* A key of the file: value * unit goes to the field. */
+enum form {
+    REAL,
+    WHOLE, /* a whole number; the field is an int64_t */
+    POWER, /* a power of two */
+};
+
+/* A key of the file: value * unit goes to the field, a double. */
 struct key {
     const char *section, *name;
     size_t offset;
     double unit, min, max;
     bool needed; /* required in its section */
-    bool whole;  /* an int64_t; else a double */
+    enum form form;
 };
 
-#define KEY(section, name, field, ...)                                         \
+#define KEY_OF(form, section, name, field, ...)                                \
     {                                                                          \
-        section, name, offsetof(struct mtlm_cluster, field), __VA_ARGS__,      \
-            false                                                              \
+        section, name, offsetof(struct mtlm_cluster, field), __VA_ARGS__, form \
     }
-#define WHOLE(section, name, field, ...)                                       \
-    {                                                                          \
-        section, name, offsetof(struct mtlm_cluster, field), __VA_ARGS__, true \
-    }
+#define KEY(...) KEY_OF(REAL, __VA_ARGS__)
 
 static const struct key keys[] = {
     KEY("device", "peak_tflop_per_s", flops_per_s, 1e12, 1e-6, 1e9, true),
@@ -37,19 +40,19 @@ static const struct key keys[] = {
     KEY("device", "memory_gb", memory_bytes, 1e9, 1e-3, 1e6, false),
     KEY("device", "memory_gb_per_s", bytes_per_s, 1e9, 1e-3, 1e9, true),
     KEY("device", "memory_efficiency", memory_efficiency, 1, 1e-6, 1, false),
-    WHOLE("device", "processors", processors, 1, 1, 65536, false),
+    KEY_OF(WHOLE, "device", "processors", processors, 1, 1, 65536, false),
     KEY("device", "product_fill", product_fill, 1, 0, 1e6, false),
     KEY("device", "host_us", host_s, 1e-6, 0, 1e6, false),
     KEY("device", "overlap_tax", overlap_tax, 1, 0, 1, false),
     KEY("device", "launch_us", launch_s, 1e-6, 0, 1e6, false),
-    KEY("device", "element_bytes", element_bytes, 1, 1, 8, false),
+    KEY_OF(POWER, "device", "element_bytes", element_bytes, 1, 1, 8, false),
     KEY("stage", "forward_ms", forward_s, 1e-3, 1e-3, 1e6, true),
     KEY("stage", "backward_ms", backward_s, 1e-3, 1e-3, 1e6, true),
     KEY("stage", "weight_ms", weight_s, 1e-3, 1e-3, 1e6, true),
     KEY("host", "latency_us", host.latency_s, 1e-6, 0, 1e9, true),
     KEY("host", "gb_per_s", host.bytes_per_s, 1e9, 1e-9, 1e9, false),
-    WHOLE("network", "devices", devices, 1, 1, 65536, true),
-    WHOLE("network", "hosts", hosts, 1, 1, 1e6, false),
+    KEY_OF(WHOLE, "network", "devices", devices, 1, 1, 65536, true),
+    KEY_OF(WHOLE, "network", "hosts", hosts, 1, 1, 1e6, false),
     KEY("network", "latency_us", network.latency_s, 1e-6, 0, 1e9, true),
     KEY("network", "gb_per_s", network.bytes_per_s, 1e9, 1e-9, 1e9, false),
     KEY("network", "collective_gb_per_s", collective_bytes_per_s, 1e9, 1e-9,
@@ -91,10 +94,21 @@ static void set(struct mtlm_cluster *cluster, const struct key *key,
 {
     void *field = (char *) cluster + key->offset;
 
-    if (key->whole)
+    if (key->form == WHOLE)
         *(int64_t *) field = (int64_t) value;
     else
         *(double *) field = value * key->unit;
+}
+
+/* Returns whether the number is in the key's range, which NaN is not, and has
+ * the key's form. */
+static bool suits(const struct key *key, double number)
+{
+    int exponent;
+
+    return number >= key->min && number <= key->max
+           && (key->form != WHOLE || number == (int64_t) number)
+           && (key->form != POWER || frexp(number, &exponent) == 0.5);
 }
 
 static int add_entry(void *user, int line, const char *section,
@@ -117,13 +131,11 @@ static int add_entry(void *user, int line, const char *section,
                               r->line[i]);
     errno = 0;
     number = strtod(value, &end);
-    /* This form of the test refuses NaN, too. */
-    if (end == value || *end || errno
-        || !(number >= keys[i].min && number <= keys[i].max)
-        || (keys[i].whole && number != (int64_t) number))
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "%s is '%s', it must be a number from %g to %g",
-                              name, value, keys[i].min, keys[i].max);
+    if (end == value || *end || errno || !suits(&keys[i], number))
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE, "%s is '%s', it must be a %s from %g to %g",
+            name, value, keys[i].form == POWER ? "power of two" : "number",
+            keys[i].min, keys[i].max);
     r->line[i] = line;
     set(r->cluster, &keys[i], number);
     return 0;
@@ -197,5 +209,7 @@ int mtlm_cluster_read(struct mtlm_cluster *cluster, const char *path,
     if (mtlm_ini_file_read(&ini, err) < 0 || check(&r, path, err) < 0)
         return -1;
     cluster->timed = has(&r, "stage");
+    cluster->host.given = has(&r, "host");
+    cluster->network.given = has(&r, "network");
     return 0;
 }

@@ -13,6 +13,7 @@
 #include "launch/options/options_schedule.h"
 #include "launch/plan/advice.h"
 #include "launch/plan/cluster.h"
+#include "launch/plan/cluster_notes.h"
 #include "launch/plan/described.h"
 #include "launch/plan/dry_run.h"
 #include "launch/plan/dry_run_job.h"
@@ -316,14 +317,25 @@ static int check_size(const struct dry_run *d, struct mtlm_error *err)
     return d->options->eval_only ? 0 : mtlm_plan_size_check(&config, 1, err);
 }
 
+/* Notes what the user may have expected otherwise. */
+static void add_notes(const struct dry_run *d, struct mtlm_options *options)
+{
+    if (d->wish.layout_free && !options->world_size && mtlm_launcher_rank() < 0)
+        mtlm_layout_choice_note_alone(options);
+    if (options->cluster_file)
+        mtlm_cluster_notes(options, &d->cluster, options->cluster_file,
+                           d->hosts.ranks);
+}
+
 /* Chooses the layout and settles options and wish. */
 static int choose_layout(struct dry_run *d, struct mtlm_options *options,
                          struct mtlm_error *err)
 {
-    if (find_hosts(d, err) < 0
-        || mtlm_layout_choice_make(options, &d->wish, &d->hosts, &d->choice,
-                                   err)
-               < 0
+    if (find_hosts(d, err) < 0)
+        return -1;
+    add_notes(d, options);
+    if (mtlm_layout_choice_make(options, &d->wish, &d->hosts, &d->choice, err)
+            < 0
         /* The job would not run on any machine. */
         || (isinf(d->choice.need)
             && mtlm_layout_choice_check_memory(options, &d->choice, &d->hosts,

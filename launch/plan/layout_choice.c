@@ -79,6 +79,12 @@ struct mtlm_wish mtlm_layout_choice_wish(const struct mtlm_options *options,
     return wish;
 }
 
+void mtlm_layout_choice_note_alone(struct mtlm_options *options)
+{
+    mtlm_options_note(options, "one rank: the options give neither "
+                               "--world-size nor a layout");
+}
+
 void mtlm_layout_choice_wish_gpus(struct mtlm_wish *wish, bool cudnn)
 {
     struct mtlm_program_config *config = &wish->config;

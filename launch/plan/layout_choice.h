@@ -6,6 +6,10 @@
 
 /* The layout that the options ask for, or leave to be chosen. */
 
+/* Notes that the job has one rank: the options give neither --world-size nor a
+ * layout. */
+void mtlm_layout_choice_note_alone(struct mtlm_options *options);
+
 /* Returns the training that the options ask for, in the form of
  * graph/predict/choose.h, without data sources.  workers: maximum over
  * ranks. */

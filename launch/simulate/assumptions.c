@@ -2,6 +2,7 @@
 
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,14 +23,30 @@ static void print_folding(const struct mtlm_prediction *p, FILE *out)
             p->exact ? "" : "; the others lie unlike on the hosts");
 }
 
+/* Says on how many hosts the ranks are where the file does not. */
+static void print_hosts(const struct mtlm_prediction *p, FILE *out)
+{
+    if (p->ranks == 1 || p->hosts > 0)
+        return;
+    if (p->devices == 0)
+        fprintf(out, "  hosts          one has all ranks: the file has no "
+                     "section [network]\n");
+    else if (p->ranks > p->devices)
+        fprintf(out,
+                "  hosts          %" PRId64 ", which the ranks fill: the file "
+                "does not say how many there are\n",
+                (p->ranks + p->devices - 1) / p->devices);
+}
+
 static void print_order(const struct mtlm_prediction *p,
                         const struct mtlm_options *options, FILE *out)
 {
     const bool mtlm = strcmp(p->policy, "mtlm") == 0;
 
     if (options->profile)
-        fprintf(out, "  code           %s: its kernels%s%s\n",
-                options->profile->source,
+        fprintf(out, "  code           %s: %s%s%s\n", options->profile->source,
+                p->timed ? "the times of the file instead of its kernels"
+                         : "its kernels",
                 options->ours & MTLM_OURS_RECOMPUTE ? ", our recomputation"
                                                     : "",
                 options->ours & MTLM_OURS_OVERLAP
@@ -82,6 +99,7 @@ int mtlm_assumptions_print(const struct mtlm_prediction *prediction,
 {
     fprintf(out, "\nAssumptions\n");
     print_folding(prediction, out);
+    print_hosts(prediction, out);
     print_order(prediction, options, out);
     if (print_numbers(options, out, err) < 0)
         return -1;

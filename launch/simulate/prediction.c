@@ -91,7 +91,10 @@ struct mtlm_prediction mtlm_prediction_make(const struct mtlm_folded_run *run,
                     && cluster->element_bytes < mtlm_dtype_bytes(MTLM_REAL)
                 ? cluster->element_bytes
                 : 0,
-        .limit_bytes = cluster->memory_bytes};
+        .limit_bytes = cluster->memory_bytes,
+        .devices = cluster->devices,
+        .hosts = cluster->hosts,
+        .timed = cluster->timed};
 
     count_flops(&p, options, plan_ranks(&p, run));
     find_idle_time(&p, run);

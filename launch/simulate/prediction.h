@@ -37,6 +37,9 @@ struct mtlm_prediction {
     double memory_bytes;           /* of the fullest device */
     int fullest;                   /* its pipeline rank */
     double limit_bytes;            /* of a device; 0: unknown */
+    /* Of the cluster file: ranks of a host, 0: all; hosts, 0: unknown. */
+    int64_t devices, hosts;
+    bool timed; /* the file has times of stages, not of kernels */
 };
 
 /* Returns the numbers of a run that was evaluated. */

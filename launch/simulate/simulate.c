@@ -11,6 +11,7 @@
 #include "graph/predict/simulator.h"
 #include "launch/options/options_layout.h"
 #include "launch/plan/cluster.h"
+#include "launch/plan/cluster_notes.h"
 #include "launch/plan/described.h"
 #include "launch/plan/dry_run.h"
 #include "launch/plan/layout_choice.h"
@@ -24,6 +25,7 @@
 #include "launch/simulate/simulate_size.h"
 #include "launch/simulate/simulate_trace.h"
 #include "launch/simulate/starpu_run.h"
+#include "runtime/base/plural.h"
 #include "runtime/comm/launcher.h"
 #include "runtime/virtual/child.h"
 
@@ -98,6 +100,16 @@ static int find_hosts(struct simulation *s, struct mtlm_error *err)
     return 0;
 }
 
+/* Notes what the user may have expected otherwise. */
+static void add_notes(struct simulation *s)
+{
+    struct mtlm_options *o = s->options;
+
+    if (!o->world_size && s->wish.layout_free)
+        mtlm_layout_choice_note_alone(o);
+    mtlm_cluster_notes(o, &s->cluster, s->file, s->hosts.ranks);
+}
+
 /* Refuses a job that needs more memory than a device has. */
 static int check_memory(const struct simulation *s, double need,
                         struct mtlm_error *err)
@@ -136,11 +148,12 @@ static int search_layout(struct simulation *s, struct mtlm_error *err)
     if (s->search.weighed == 0)
         return mtlm_layout_choice_make(o, &s->wish, &s->hosts, &s->choice, err);
     return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
-                          "none of %d layouts of %s on %d ranks fits into the "
-                          "%.2f GiB of a device of %s",
+                          "none of %d layouts of %s on %d rank%s fits into the "
+                          "%.2f GiB of a device of %s%s",
                           s->search.weighed,
                           o->preset ? o->preset : "this model", s->hosts.ranks,
-                          s->hosts.available / GIB, s->file);
+                          mtlm_plural(s->hosts.ranks), s->hosts.available / GIB,
+                          s->file, o->world_size ? "" : "; give --world-size");
 }
 
 /* Refuses an iteration that this machine cannot simulate. */
@@ -331,6 +344,7 @@ int mtlm_simulate(struct mtlm_options *options, FILE *out,
             && mtlm_virtual_check(err) < 0)
         || mtlm_simulate_outputs_open(&s.outputs, options, err) < 0)
         return -1;
+    add_notes(&s);
     rc = choose_layout(&s, err);
     if (rc == 0)
         rc = simulate_iteration(&s, out, err);

@@ -13,7 +13,9 @@
 #include <cmocka.h>
 
 #include "launch/plan/cluster.h"
+#include "launch/plan/cluster_notes.h"
 #include "runtime/base/dtype.h"
+#include "runtime/base/memory.h"
 
 static char name[] = "/tmp/mtlm-test.XXXXXX";
 static struct mtlm_cluster cluster;
@@ -122,6 +124,8 @@ static void test_shapes_and_rates_may_be_given(void **state)
             ":2: processors is '0', it must be a number from 1 to 65536");
     refuses("[device]\noverlap_tax = -0.1\n",
             ":2: overlap_tax is '-0.1', it must be a number from 0 to 1");
+    refuses("[device]\nelement_bytes = 3\n",
+            ":2: element_bytes is '3', it must be a power of two from 1 to 8");
     snprintf(text, sizeof(text), "%sproduct_fill = 192\n", device);
     refuses(text, ": product_fill of section [device] needs processors");
     snprintf(text, sizeof(text),
@@ -179,6 +183,53 @@ static void test_what_is_wrong_is_said_with_its_line(void **state)
                         "directory");
 }
 
+/* Fails unless the description, of that many ranks, makes this note; NULL:
+ * none. name: stands for the file. */
+static void notes(const char *network, int ranks, const char *sentence)
+{
+    char *text = mtlm_sprintf("[device]\npeak_tflop_per_s = 1\nefficiency = 1\n"
+                              "memory_gb_per_s = 1\n%s",
+                              network);
+    struct mtlm_options options = {0};
+
+    if (read_text(text) < 0)
+        fail_msg("%s", error.text);
+    mtlm_cluster_notes(&options, &cluster, "C", ranks);
+    if (!sentence)
+        assert_null(options.notes);
+    else if (!options.notes || strcmp(options.notes, sentence) != 0)
+        fail_msg("%s, not %s", options.notes, sentence);
+    free(options.notes);
+    free(text);
+}
+
+static void test_doubts_about_a_machine_are_said(void **state)
+{
+#define HOST "[host]\nlatency_us = 1\ngb_per_s = 10\n"
+#define NETWORK "[network]\ndevices = 4\nlatency_us = 1\n"
+    (void) state;
+    notes("", 1, NULL);
+    notes("", 2,
+          "C has no section [host]: messages between ranks take no time");
+    notes(NETWORK "gb_per_s = 1\n", 2,
+          "C has no section [host]: messages between ranks of a host take no "
+          "time");
+    notes("[host]\nlatency_us = 0\n", 2, NULL);
+    notes(HOST NETWORK "gb_per_s = 10\ncollective_gb_per_s = 10\n", 8, NULL);
+    notes(HOST NETWORK, 8,
+          "C has no gb_per_s in section [network]: messages between hosts take "
+          "their latency only");
+    notes(
+        HOST NETWORK "gb_per_s = 11\n", 8,
+        "C: gb_per_s of section [network] is above that of section [host]; is "
+        "it of a device, not of a host?");
+    notes(HOST NETWORK "gb_per_s = 5\ncollective_gb_per_s = 6\n", 8,
+          "C: collective_gb_per_s of section [network] is above its gb_per_s, "
+          "on which collectives run");
+#undef HOST
+#undef NETWORK
+}
+
 static void test_those_of_the_tree_are_right(void **state)
 {
     static const char *const names[] = {"uniform",  "dgx-2h",
@@ -195,6 +246,12 @@ static void test_those_of_the_tree_are_right(void **state)
         if (mtlm_cluster_read(&cluster, path, "--synthetic", &error) < 0)
             fail_msg("%s", error.text);
         assert_int_equal(cluster.timed, i == 0);
+        if (strcmp(names[i], "amd-epyc-core") != 0) {
+            struct mtlm_options options = {0};
+
+            mtlm_cluster_notes(&options, &cluster, path, 16);
+            assert_null(options.notes);
+        }
     }
 }
 
@@ -205,6 +262,7 @@ int main(void)
         cmocka_unit_test(test_the_size_of_the_machine_may_be_given),
         cmocka_unit_test(test_shapes_and_rates_may_be_given),
         cmocka_unit_test(test_what_is_wrong_is_said_with_its_line),
+        cmocka_unit_test(test_doubts_about_a_machine_are_said),
         cmocka_unit_test(test_those_of_the_tree_are_right),
     };
     const int fd = mkstemp(name);

@@ -43,6 +43,23 @@ static int remove_machine(void **state)
     return parse_teardown(state);
 }
 
+static void test_one_rank_is_said(void **state)
+{
+    char *text = simulated(machine, "--model gpt-tiny --fp16");
+
+    (void) state;
+    assert_says(text, "\none rank: the options give neither --world-size nor a "
+                      "layout\n");
+    free(text);
+    text = simulated(machine, "--model gpt-tiny --fp16 --world-size 1");
+    assert_null(strstr(text, "one rank: "));
+    free(text);
+    text = plan_of("--model gpt-tiny --dry-run");
+    assert_says(text, "\none rank: the options give neither --world-size nor a "
+                      "layout\n");
+    free(text);
+}
+
 static void test_the_size_of_the_machine_is_a_limit(void **state)
 {
     static const char large[] =
@@ -272,6 +289,7 @@ static void test_a_plan_takes_the_fastest_layout(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_rank_is_said),
         cmocka_unit_test(test_the_size_of_the_machine_is_a_limit),
         cmocka_unit_test(test_the_fastest_layout_is_found),
         cmocka_unit_test(test_a_found_layout_may_be_given),

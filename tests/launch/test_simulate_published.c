@@ -51,7 +51,13 @@ static void test_published_code_has_the_features_of_its_year(void **state)
          "--as 2020-09: Megatron-LM before interleaving (figures of 2021-01) "
          "never had virtual stages"}};
 
+    char *text;
+
     (void) state;
+    text = text_of("uniform", FOUR "--global-batch-size 8 --as 2021");
+    assert_says(text, "(arXiv 2104.04473): the times of the file instead of "
+                      "its kernels, and one thing after another");
+    free(text);
     near(seconds_of("uniform", FOUR "--global-batch-size 8 --as 2021"),
          (8 + 3) * 0.15, 1e-6);
     near(seconds_of("uniform", FOUR "--global-batch-size 8 --as 2021 "
