@@ -11,7 +11,13 @@
  *
  * adam_master: weights in 16 bit have fp32 masters, which are of g's shape and
  * take the step; the weight's elements become what they are rounded.  A step
- * may be too small to change a weight: the master adds such steps up. */
+ * may be too small to change a weight: the master adds such steps up.
+ *
+ * adam_version: an fp32 weight has two versions.  weight = version before, then
+ * the step; the version before, of g's shape, is left as it is.
+ *
+ * Where control says not to apply, both write the weight all the same: it may
+ * hold an older version. */
 
 #include "config.h"
 
@@ -62,8 +68,8 @@ static double adam_flops(const struct mtlm_call *call)
     return 14.0 * mtlm_shape_elems(&call->shape[ADAM_G]);
 }
 
-/* Steps the weights w that belong to g, n of them; returns whether it did. */
-static bool step_weights(void *const ptr[], const struct mtlm_call *call,
+/* Steps the weights w that belong to g, n of them, if control says so. */
+static void step_weights(void *const ptr[], const struct mtlm_call *call,
                          mtlm_real *w)
 {
     const int64_t n = mtlm_shape_elems(&call->shape[ADAM_G]);
@@ -73,14 +79,13 @@ static bool step_weights(void *const ptr[], const struct mtlm_call *call,
 
     if (control[MTLM_CONTROL_APPLY] == 0) {
         memset(g, 0, n * sizeof(*g));
-        return false;
+        return;
     }
 #pragma omp simd
     for (int64_t i = 0; i < n; i++) {
         mtlm_adam_step(&a, g[i], &m[i], &v[i], &w[i]);
         g[i] = 0;
     }
-    return true;
 }
 
 static void adam_cpu(void *const ptr[], const struct mtlm_call *call,
@@ -130,8 +135,7 @@ static void adam_master_cpu(void *const ptr[], const struct mtlm_call *call,
                    + call->attr.adam.first * mtlm_dtype_bytes(call->value);
 
     (void) context;
-    if (!step_weights(ptr, call, ptr[ADAMM_MASTER]))
-        return;
+    step_weights(ptr, call, ptr[ADAMM_MASTER]);
     if (call->value == MTLM_REAL)
         memcpy(weight, ptr[ADAMM_MASTER], n * sizeof(mtlm_real));
     else
@@ -155,5 +159,34 @@ const struct mtlm_op mtlm_op_adam_master = {
     .cpu = adam_master_cpu,
     .cuda = MTLM_CUDA_KERNEL(adam_master),
     .cpu_typed = true,
+    .cuda_together = true,
+};
+
+static void adam_version_cpu(void *const ptr[], const struct mtlm_call *call,
+                             const struct mtlm_context *context)
+{
+    const int64_t n = mtlm_shape_elems(&call->shape[ADAMM_G]);
+    mtlm_real *weight = (mtlm_real *) ptr[ADAMM_WEIGHT] + call->attr.adam.first;
+
+    (void) context;
+    memcpy(weight, ptr[ADAMM_MASTER], n * sizeof(*weight));
+    step_weights(ptr, call, weight);
+}
+
+const struct mtlm_op mtlm_op_adam_version = {
+    .name = "adam_version",
+    .n_operands = 6,
+    .access = {[ADAMM_G] = MTLM_RW,
+               [ADAMM_CONTROL] = MTLM_R,
+               [ADAMM_MASTER] = MTLM_R,
+               [ADAMM_M] = MTLM_RW,
+               [ADAMM_V] = MTLM_RW,
+               [ADAMM_WEIGHT] = MTLM_RW},
+    .dtype = {[ADAMM_CONTROL] = MTLM_F64},
+    .shared = {[ADAMM_CONTROL] = true},
+    .infer = adam_master_infer,
+    .flops = adam_flops,
+    .cpu = adam_version_cpu,
+    .cuda = MTLM_CUDA_KERNEL(adam_version),
     .cuda_together = true,
 };

@@ -30,6 +30,7 @@ struct calls {
         bool decay;
     } at[MTLM_MAX_CALLS];
     const double *control;
+    bool keeps; /* w is read only: the values are the next version */
     union mtlm_attr
         attr; /* of the first call, for all; decay and first differ */
     int parts;
@@ -40,7 +41,7 @@ static_assert(sizeof(struct calls) <= 4096, "they are a kernel's parameters");
 /* Steps width elements from i on, aligned to width elements. */
 template <int width, typename T>
 static __device__ void step(const struct mtlm_adam *a, const struct operands *x,
-                            int64_t i)
+                            bool keeps, int64_t i)
 {
     float g[width], w[width], m[width], v[width];
 
@@ -53,34 +54,42 @@ static __device__ void step(const struct mtlm_adam *a, const struct operands *x,
         g[k] = 0;
     }
     mtlm_store<width>(x->g + i, g);
-    mtlm_store<width>(x->w + i, w);
+    if (!keeps)
+        mtlm_store<width>(x->w + i, w);
     mtlm_store<width>(x->m + i, m);
     mtlm_store<width>(x->v + i, v);
     if (x->values)
         mtlm_store<width>((T *) x->values + i, w);
 }
 
-template <int width> static __device__ void zero(float *g)
+/* Leaves out the step of width elements from i on. */
+template <int width, typename T>
+static __device__ void skip(const struct operands *x, int64_t i)
 {
     const float zeros[width] = {};
+    float w[width];
 
-    mtlm_store<width>(g, zeros);
+    mtlm_store<width>(x->g + i, zeros);
+    if (!x->values)
+        return;
+    mtlm_load<width>(x->w + i, w);
+    mtlm_store<width>((T *) x->values + i, w);
 }
 
 /* Elements [first, end) of a call. */
 template <int width, typename T>
 static __device__ void do_part(bool applies, const struct mtlm_adam *a,
-                               const struct operands *x, int64_t first,
-                               int64_t end)
+                               const struct operands *x, bool keeps,
+                               int64_t first, int64_t end)
 {
     const int64_t whole = first + (end - first) / width * width;
 
     for (int64_t i = first + threadIdx.x * width; i < whole;
          i += THREADS * width)
-        applies ? step<width, T>(a, x, i) : zero<width>(x->g + i);
+        applies ? step<width, T>(a, x, keeps, i) : skip<width, T>(x, i);
     if (whole + threadIdx.x < end)
-        applies ? step<1, T>(a, x, whole + threadIdx.x)
-                : zero<1>(x->g + whole + threadIdx.x);
+        applies ? step<1, T>(a, x, keeps, whole + threadIdx.x)
+                : skip<1, T>(x, whole + threadIdx.x);
 }
 
 template <int width, typename T>
@@ -108,7 +117,7 @@ static __global__ void __launch_bounds__(THREADS) adam(struct calls calls)
 
         if (!calls.at[k].decay)
             a.decay = 1;
-        do_part<width, T>(applies, &a, &x, first,
+        do_part<width, T>(applies, &a, &x, calls.keeps, first,
                           first + PART < n ? first + PART : n);
     }
 }
@@ -150,6 +159,7 @@ static void launch(void *const ptr[], const struct mtlm_call *call,
     bool wide = true;
 
     calls.control = (const double *) ptr[ADAM_CONTROL];
+    calls.keeps = call->kind == MTLM_OP_ADAM_VERSION;
     calls.attr = call->attr;
     calls.attr.adam.decay = true;
     for (int k = 0; call; call = call->next, k++) {
@@ -184,4 +194,10 @@ void mtlm_adam_master_cuda(void *const ptr[], const struct mtlm_call *call,
 
         launch<T>(ptr, call, context, master_operands_of<T>);
     });
+}
+
+void mtlm_adam_version_cuda(void *const ptr[], const struct mtlm_call *call,
+                            const struct mtlm_context *context)
+{
+    launch<float>(ptr, call, context, master_operands_of<float>);
 }

@@ -6,7 +6,8 @@
 #include "codelets/op.h"
 #include "codelets/vector_math.h"
 
-/* Operands of adam and adam_master. */
+/* Operands of adam, and of adam_master and adam_version.  The "master" of
+ * adam_version is the version of the weight before. */
 enum { ADAM_G, ADAM_CONTROL, ADAM_WEIGHT, ADAM_M, ADAM_V, ADAM_COUNT };
 enum {
     ADAMM_G,

@@ -59,6 +59,7 @@
     OP(EVAL_REPORT, eval_report)                                               \
     OP(ADAM, adam)                                                             \
     OP(ADAM_MASTER, adam_master)                                               \
+    OP(ADAM_VERSION, adam_version)                                             \
     OP(SAVE, save)                                                             \
     OP(TP_COPY, tp_copy)                                                       \
     OP(ALL_REDUCE, all_reduce)                                                 \

@@ -31,7 +31,8 @@ static void save_cpu(void *const ptr[], const struct mtlm_call *call,
                      const struct mtlm_context *context)
 {
     const int64_t start = mtlm_now_ns();
-    const size_t bytes = mtlm_shape_elems(&call->shape[X]) * sizeof(mtlm_real);
+    const size_t bytes =
+        mtlm_shape_elems(&call->shape[X]) * mtlm_dtype_bytes(call->value);
 
     (void) context;
 #if HAVE_CUDA
@@ -47,7 +48,9 @@ const struct mtlm_op mtlm_op_save = {
     .op_class = MTLM_CLASS_HOST,
     .n_operands = 2,
     .access = {[X] = MTLM_R, [Y] = MTLM_W},
+    .dtype = {[X] = MTLM_VALUE, [Y] = MTLM_VALUE},
     .infer = save_infer,
     .cpu = save_cpu,
+    .cpu_typed = true,
     .cpu_fetches = true,
 };

@@ -332,6 +332,62 @@ static void test_adam_writes_only_zeros_when_it_must_not_step(void **state)
         free(want[i]);
 }
 
+/* adam_version: the next version is what adam makes of the newest one, which
+ * stays; where control says not to apply, the next version is a copy. */
+static void check_version(double apply)
+{
+    const double control[MTLM_CONTROL_COUNT] = {
+        [MTLM_CONTROL_STEP] = 2,           [MTLM_CONTROL_LR] = 0.1,
+        [MTLM_CONTROL_WEIGHT_DECAY] = 0.5, [MTLM_CONTROL_CLIP] = 0.5,
+        [MTLM_CONTROL_APPLY] = apply,
+    };
+    mtlm_real *g[] = {new_normal(N, 1), new_normal(N, 1)};
+    mtlm_real *w = new_normal(N, 2), *newest = new_normal(N, 2);
+    mtlm_real *m[] = {new_zeros(N), new_zeros(N)};
+    mtlm_real *v[] = {new_zeros(N), new_zeros(N)};
+    mtlm_real *next = new_normal(N, 3), *want = new_normal(N, 2);
+    struct mtlm_call call = adam_call(true);
+
+    run_op(call, (void *[]){g[0], (void *) control, w, m[0], v[0]}, 0);
+    call.kind = MTLM_OP_ADAM_VERSION;
+    call.shape[ADAMM_WEIGHT] = MTLM_SHAPE(N);
+    run_op(call, (void *[]){g[1], (void *) control, newest, m[1], v[1], next},
+           0);
+    assert_memory_equal(newest, want, N * sizeof(*w));
+    assert_memory_equal(next, w, N * sizeof(*w));
+    assert_memory_equal(m[0], m[1], N * sizeof(*w));
+    assert_memory_equal(v[0], v[1], N * sizeof(*w));
+    assert_memory_equal(g[0], g[1], N * sizeof(*w));
+    assert_int_equal(memcmp(next, want, N * sizeof(*w)) == 0, apply == 0);
+    for (int i = 0; i < 2; i++)
+        free(g[i]), free(m[i]), free(v[i]);
+    free(w), free(newest), free(next), free(want);
+}
+
+static void test_adam_writes_the_next_version(void **state)
+{
+    (void) state;
+    check_version(1);
+    check_version(0);
+}
+
+/* A master whose step is left out is still the weight's value: the weight may
+ * hold the version before. */
+static void test_a_weight_takes_its_master_without_a_step(void **state)
+{
+    const double control[MTLM_CONTROL_COUNT] = {0};
+    mtlm_real *g = new_normal(N, 1), *master = new_normal(N, 2);
+    mtlm_real *m = new_zeros(N), *v = new_zeros(N), *weight = new_normal(N, 3);
+    struct mtlm_call call = adam_call(true);
+
+    (void) state;
+    call.kind = MTLM_OP_ADAM_MASTER;
+    call.shape[ADAMM_WEIGHT] = MTLM_SHAPE(N);
+    run_op(call, (void *[]){g, (void *) control, master, m, v, weight}, 0);
+    assert_memory_equal(weight, master, N * sizeof(*weight));
+    free(g), free(master), free(m), free(v), free(weight);
+}
+
 /* As one call after the other would; the control is given once. */
 static void test_a_task_makes_all_its_calls(void **state)
 {
@@ -387,6 +443,8 @@ int main(void)
         cmocka_unit_test(test_adam_steps_pieces),
         cmocka_unit_test(test_a_task_makes_all_its_calls),
         cmocka_unit_test(test_adam_writes_only_zeros_when_it_must_not_step),
+        cmocka_unit_test(test_adam_writes_the_next_version),
+        cmocka_unit_test(test_a_weight_takes_its_master_without_a_step),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -234,6 +234,9 @@ void test_adam(void **state)
             twin_compare(&(struct twin){
                 .call = call, .fill = fill_adam, .real_only = true});
             twin_compare(&(struct twin){.call = master, .fill = fill_adam});
+            master.kind = MTLM_OP_ADAM_VERSION;
+            twin_compare(&(struct twin){
+                .call = master, .fill = fill_adam, .real_only = true});
         }
 }
 
@@ -278,7 +281,8 @@ static struct mtlm_call nth_call(enum mtlm_op_kind kind, int k)
 /* Each call has its own operands and attributes. */
 static void compare_together(enum mtlm_op_kind kind, int n, bool real_only)
 {
-    const bool steps = kind == MTLM_OP_ADAM || kind == MTLM_OP_ADAM_MASTER;
+    const bool steps = kind == MTLM_OP_ADAM || kind == MTLM_OP_ADAM_MASTER
+                       || kind == MTLM_OP_ADAM_VERSION;
     struct mtlm_call calls[MTLM_MAX_CALLS];
 
     for (int k = 0; k < n; k++) {
@@ -300,6 +304,7 @@ void test_calls_together(void **state)
         compare_together(MTLM_OP_COUNT_ZEROS, n, true);
         compare_together(MTLM_OP_ADAM, n, true);
         compare_together(MTLM_OP_ADAM_MASTER, n, false);
+        compare_together(MTLM_OP_ADAM_VERSION, n, true);
     }
 }
 
