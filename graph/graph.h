@@ -42,6 +42,10 @@ struct mtlm_tensor {
     /* Orders the passes of lanes: an item occupies the slot of its lane
      * (graph/build/turn.h), whatever its use number. */
     bool by_lane;
+    /* Versions of a weight, of its gradient and of the loss: an item occupies
+     * the slot of its iteration (graph/build/version.h), whatever its use
+     * number. */
+    bool by_iteration;
     /* Alias: set if the tensor names the memory of another tensor. */
     struct mtlm_tensor *same;
     /* Shared ring (graph/build/pool.h): pool owns the slots; NULL: the tensor
@@ -58,6 +62,7 @@ struct mtlm_tensor {
      * memory of its own. */
     int block;
     int64_t offset;
+    int64_t stride; /* bytes from slot to slot in the block */
     /* The memory overlaps other tensors of the block; control uses order the
      * nodes that use both.  Example: a reduced gradient.  MPI's in-place
      * reduce-scatter overwrites the whole block, so no node may read another
@@ -204,12 +209,21 @@ struct mtlm_slot {
 struct mtlm_slot mtlm_tensor_slot(const struct mtlm_tensor *tensor,
                                   int64_t use);
 
-/* Returns the use number with which an item of a lane finds its slot of the
- * tensor: `use`, or the lane. */
+/* A submission of a node: the numbers by which its tensors find their slots. */
+struct mtlm_submission {
+    int64_t use;       /* of the tensors, from 0 */
+    int64_t iteration; /* of a validation or a save: the iteration before */
+    int lane;          /* struct mtlm_item */
+};
+
+/* Returns the use number with which a submission finds its slot of the
+ * tensor. */
 static inline int64_t mtlm_tensor_use(const struct mtlm_tensor *tensor,
-                                      int64_t use, int lane)
+                                      const struct mtlm_submission *at)
 {
-    return tensor->by_lane ? lane : use;
+    return tensor->by_lane        ? at->lane
+           : tensor->by_iteration ? at->iteration
+                                  : at->use;
 }
 
 /* Returns whether the tensor has slots of its own: no alias, no shared ring. */

@@ -8,6 +8,7 @@
 
 #include "graph/build/bucket.h"
 #include "graph/build/bundle.h"
+#include "graph/build/version.h"
 
 /* Tensors and shards begin at multiples of ALIGN elements: a cache line in
  * fp32, half a line of 16-bit weights. */
@@ -106,6 +107,23 @@ static void replicated_first(const struct mtlm_program *program,
 
 /* ---- where they lie ---- */
 
+/* Adds the versions behind each other.  A block of weights may hold none. */
+static void place_versions(struct mtlm_program *program,
+                           const struct mtlm_bucket *bucket)
+{
+    const size_t size = mtlm_dtype_bytes(program->config.value);
+
+    for (int i = 0; i < bucket->n; i++) {
+        const struct mtlm_parameter *p = &program->param[bucket->param[i]];
+
+        if (!p->weight->same)
+            mtlm_version_place(program, p->weight, bucket->elems * size);
+        if (p->grad)
+            mtlm_version_place(program, p->grad,
+                               bucket->elems * sizeof(mtlm_real));
+    }
+}
+
 static void place_bucket(struct mtlm_program *program,
                          struct mtlm_bucket *bucket)
 {
@@ -131,6 +149,8 @@ static void place_bucket(struct mtlm_program *program,
         mtlm_graph_widen(graph, weights, bucket->elems * size);
     if (!program->config.eval_only)
         mtlm_graph_widen(graph, grads, bucket->elems * sizeof(mtlm_real));
+    if (mtlm_version_count(&program->config) > 1)
+        place_versions(program, bucket);
 }
 
 static struct mtlm_tensor *make_beside(struct mtlm_program *program,
@@ -175,6 +195,8 @@ static void add_moments(struct mtlm_program *program,
             p->v = add_moment(program, p, ".v", block);
             if (p->weight->dtype != MTLM_REAL)
                 p->master = add_moment(program, p, ".master", block);
+            if (mtlm_version_count(&program->config) > 1)
+                p->before = mtlm_version_before(program, p->weight);
         }
     }
 }

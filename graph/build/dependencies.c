@@ -134,15 +134,15 @@ static void write_slot(struct mtlm_dependencies *d, struct slot *slot,
 
 struct mtlm_predecessors mtlm_dependencies_add(struct mtlm_dependencies *d,
                                                const struct mtlm_node *node,
-                                               int64_t use, int lane,
+                                               const struct mtlm_submission *at,
                                                int64_t task)
 {
     d->n = 0;
     for (int i = 0; i < mtlm_node_n_uses(node); i++) {
         const struct mtlm_use u = mtlm_node_use(node, i);
-        const struct mtlm_slot at =
-            mtlm_tensor_slot(u.tensor, mtlm_tensor_use(u.tensor, use, lane));
-        struct slot *slot = &d->slot[d->first[at.owner->id] + at.slot];
+        const struct mtlm_slot found =
+            mtlm_tensor_slot(u.tensor, mtlm_tensor_use(u.tensor, at));
+        struct slot *slot = &d->slot[d->first[found.owner->id] + found.slot];
 
         if (u.access == MTLM_R)
             read_slot(d, slot, task);

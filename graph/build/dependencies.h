@@ -25,13 +25,11 @@ struct mtlm_predecessors {
     int n;
 };
 
-/* Adds node as the next submitted task with number `task` (>= 0).  The node
- * uses its tensors for the use-th time, in a lane of the rank's order (struct
- * mtlm_item).  Returns the tasks that the node waits
- * for, valid until the next call. */
+/* Adds node as the next submitted task with number `task` (>= 0).  Returns the
+ * tasks that the node waits for, valid until the next call. */
 struct mtlm_predecessors mtlm_dependencies_add(struct mtlm_dependencies *d,
                                                const struct mtlm_node *node,
-                                               int64_t use, int lane,
+                                               const struct mtlm_submission *at,
                                                int64_t task);
 
 /* Returns the number of slot 0 of a tensor that has a ring of its own.  The

@@ -78,7 +78,7 @@ static void cross_entropy(const struct mtlm_builder *b,
         mtlm_build_reduce(b, sums);
     }
     MTLM_CALL(b, XENT_LOSS, columns, logits, labels, max, sums, weights,
-              b->program->control, loss_of(b));
+              b->program->pass_control, loss_of(b));
 }
 
 /* Returns the input of BERT's output layer for x [s_i, b, h]. */

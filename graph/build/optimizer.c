@@ -6,6 +6,7 @@
 #include "graph/build/bucket.h"
 #include "graph/build/bundle.h"
 #include "graph/build/optimizer.h"
+#include "graph/build/version.h"
 
 static void append_call(struct mtlm_program *program, enum mtlm_op_kind kind,
                         const union mtlm_attr *attr,
@@ -208,16 +209,21 @@ static void clear_gradients(struct mtlm_program *program,
 #define STEP(bundle, attr, ...)                                                \
     mtlm_bundle_add(bundle, attr, (struct mtlm_tensor *[]){__VA_ARGS__})
 
+/* Returns the operation that steps the parameters. */
+static enum mtlm_op_kind step_kind(const struct mtlm_program_config *config)
+{
+    return config->value != MTLM_REAL       ? MTLM_OP_ADAM_MASTER
+           : mtlm_version_count(config) > 1 ? MTLM_OP_ADAM_VERSION
+                                            : MTLM_OP_ADAM;
+}
+
 /* Steps the parameters of a bucket, then gathers the new weights.  A layer of
  * the next iteration waits for its own bucket only. */
 static void step_bucket(struct mtlm_program *program,
                         const struct mtlm_bucket *bucket)
 {
     const struct mtlm_program_config *config = &program->config;
-    struct mtlm_bundle steps = {.program = program,
-                                .kind = config->value == MTLM_REAL
-                                            ? MTLM_OP_ADAM
-                                            : MTLM_OP_ADAM_MASTER};
+    struct mtlm_bundle steps = {.program = program, .kind = step_kind(config)};
 
     for (int i = 0; i < bucket->n; i++) {
         const struct mtlm_parameter *p = &program->param[bucket->param[i]];
@@ -225,9 +231,9 @@ static void step_bucket(struct mtlm_program *program,
                                                config->epsilon, p->info.decay,
                                                p->first}};
 
-        if (p->master)
-            STEP(&steps, &adam, p->reduced, program->control, p->master, p->m,
-                 p->v, p->weight);
+        if (p->master || p->before)
+            STEP(&steps, &adam, p->reduced, program->control,
+                 p->master ? p->master : p->before, p->m, p->v, p->weight);
         else if (p->m)
             STEP(&steps, &adam, p->reduced, program->control, p->weight, p->m,
                  p->v);
@@ -301,6 +307,8 @@ void mtlm_optimizer_build_init(struct mtlm_program *program)
         if (globals[i])
             CALL(program, ZERO, NULL, globals[i]);
     CALL(program, CONTROL_INIT, &control, program->control);
+    if (program->pass_control != program->control)
+        CALL(program, CONTROL_INIT, &control, program->pass_control);
 }
 
 void mtlm_optimizer_build_eval_tail(struct mtlm_program *program)

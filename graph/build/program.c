@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "graph/build/program.h"
+#include "graph/build/version.h"
 #include "runtime/base/memory.h"
 
 bool mtlm_program_splits_rows(const struct mtlm_program_config *config)
@@ -81,6 +82,7 @@ struct mtlm_priority mtlm_program_priority(const struct mtlm_program *program)
         config->schedule, &config->layout, config->microbatches);
 
     priority.place = program->place;
+    priority.rolling = !program->place && mtlm_version_count(config) > 1;
     return priority;
 }
 

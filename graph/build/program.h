@@ -89,6 +89,7 @@ struct mtlm_program_config {
     const struct mtlm_stage_times *times;
     bool sequence_parallel;
     enum mtlm_attention_backend attention_backend;
+    int weight_staleness; /* 0, or 1: two versions (graph/build/version.h) */
     bool distributed_optimizer; /* graph/build/bucket.h */
     int64_t bucket_size;        /* elements; 0: MTLM_BUCKET_SIZE */
     struct mtlm_recompute recompute;
@@ -126,6 +127,7 @@ enum mtlm_saved {
     MTLM_SAVED_VALUE, /* in fp32 */
     MTLM_SAVED_M,
     MTLM_SAVED_V,
+    MTLM_SAVED_BEFORE, /* in the type of the weight */
     MTLM_SAVED_COUNT
 };
 
@@ -144,6 +146,9 @@ struct mtlm_parameter {
      * weights are fp32. */
     struct mtlm_tensor *reduced, *m, *v, *master;
     int64_t first;
+    /* The version before that of weight (graph/build/version.h); NULL without
+     * versions, and where m is. */
+    struct mtlm_tensor *before;
     /* Copies for a checkpoint (graph/build/save.h): the whole weight, or the
      * stepped elements.  NULL: another rank writes them. */
     struct mtlm_tensor *saved[MTLM_SAVED_COUNT];
@@ -232,6 +237,9 @@ struct mtlm_program {
     struct mtlm_decode decode;
 
     struct mtlm_tensor *control; /* F64 [MTLM_CONTROL_COUNT] */
+    /* The control tensor that passes read, for the loss scale: control; with
+     * two versions of the weights, a constant one. */
+    struct mtlm_tensor *pass_control;
     /* Tensors of iterations; NULL with config.eval_only.  Tensors that the host
      * reads have 2 slots: the host reads one while the next iteration runs. */
     struct mtlm_tensor *loss;   /* F64 [MTLM_LOSS_COUNT], on the last stage */

@@ -15,6 +15,7 @@
 #include "graph/build/save.h"
 #include "graph/build/stage.h"
 #include "graph/build/turn.h"
+#include "graph/build/version.h"
 #include "graph/schedule/order_place.h"
 #include "graph/schedule/priority.h"
 #include "runtime/base/memory.h"
@@ -65,8 +66,11 @@ static void add_param(struct mtlm_program *program, enum mtlm_param kind,
     p.counted = !copy && (p.info.split >= 0 || layout->tp_rank == 0);
     p.weight =
         param_tensor(program, &p, MTLM_STORE_PARAM, "", program->config.value);
-    if (!program->config.eval_only)
+    mtlm_version_add(program, p.weight);
+    if (!program->config.eval_only) {
         p.grad = param_tensor(program, &p, MTLM_STORE_GRAD, ".grad", MTLM_REAL);
+        mtlm_version_add(program, p.grad);
+    }
     p.weight->grad = p.grad;
     if (input)
         p.weight->same = input->weight;
@@ -119,6 +123,8 @@ static void add_train_globals(struct mtlm_program *program, bool last)
 
     program->loss =
         last ? make_global(program, "loss", MTLM_LOSS_COUNT, 1) : NULL;
+    if (program->loss)
+        mtlm_version_add(program, program->loss);
     program->status =
         make_global(program, "status", sums + MTLM_STATUS_EXTRA, 1);
     /* Two slots: the host reads the report of iteration e while e + 1 runs. */
@@ -133,6 +139,10 @@ static void add_globals(struct mtlm_program *program, bool last)
 {
     program->graph->stage = -1;
     program->control = make_global(program, "control", MTLM_CONTROL_COUNT, 1);
+    program->pass_control =
+        mtlm_version_count(&program->config) > 1
+            ? make_global(program, "pass_control", MTLM_CONTROL_COUNT, 1)
+            : program->control;
     if (!program->config.eval_only)
         add_train_globals(program, last);
     if (program->config.eval_microbatches > 0) {

@@ -42,5 +42,7 @@ void mtlm_save_build(struct mtlm_program *program)
             append_copy(program, p, MTLM_SAVED_M, p->m);
             append_copy(program, p, MTLM_SAVED_V, p->v);
         }
+        if (config->save == MTLM_SAVE_ALL && p->before && mine)
+            append_copy(program, p, MTLM_SAVED_BEFORE, p->before);
     }
 }

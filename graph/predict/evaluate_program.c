@@ -188,8 +188,9 @@ static void add_item(struct builder *b, const struct mtlm_item *item,
             ? iteration
             : iteration * b->program->config.microbatches + item->microbatch;
     const int task = task_of(b, item, iteration, use);
+    const struct mtlm_submission at = {use, iteration, item->lane};
     const struct mtlm_predecessors before =
-        mtlm_dependencies_add(b->dependencies, node, use, item->lane, task);
+        mtlm_dependencies_add(b->dependencies, node, &at, task);
     struct mtlm_execution *run = b->run;
     int number = NONE;
 

@@ -58,6 +58,13 @@ struct mtlm_executed {
     int place;      /* of the task in the order of starts, from 0 */
 };
 
+/* Returns the submission of an executed node. */
+static inline struct mtlm_submission mtlm_executed_at(
+    const struct mtlm_executed *e)
+{
+    return (struct mtlm_submission){e->use, e->iteration, e->item->lane};
+}
+
 struct mtlm_execution {
     struct mtlm_executed *node; /* [n] sorted by place, then program */
     int n;

@@ -15,7 +15,8 @@ struct mtlm_touched mtlm_memory_cost_touched(const struct mtlm_node *node,
                                              double real)
 {
     const bool steps = node->call.kind == MTLM_OP_ADAM
-                       || node->call.kind == MTLM_OP_ADAM_MASTER;
+                       || node->call.kind == MTLM_OP_ADAM_MASTER
+                       || node->call.kind == MTLM_OP_ADAM_VERSION;
     const struct mtlm_tensor *gradient = NULL;
     struct mtlm_touched bytes = {0};
 

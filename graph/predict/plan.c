@@ -10,6 +10,7 @@
 
 #include "codelets/attention/attention_fused.h"
 #include "codelets/value.h"
+#include "graph/build/version.h"
 #include "graph/predict/plan.h"
 #include "graph/predict/plan_work.h"
 
@@ -356,8 +357,10 @@ double mtlm_plan_lower_bound(const struct mtlm_program_config *config, bool gpu)
     const double value = mtlm_dtype_bytes(config->value);
     const double states = config->value == MTLM_REAL ? 2 : 3;
     const double replicas = config->distributed_optimizer ? layout->dp : 1;
+    const double versions = mtlm_version_count(config);
     const double weights =
-        (value + trains * (1 + states / replicas) * sizeof(mtlm_real))
+        (versions * value
+         + trains * (versions + states / replicas) * sizeof(mtlm_real))
         * mtlm_model_parameters(model) / shards;
     const double activations = trains * value * layers * model->seq_length
                                * config->micro_batch * model->hidden_size;

@@ -81,9 +81,9 @@ static void find_edges(struct mtlm_virtual_order *o,
         o->dependencies[p] = mtlm_dependencies_create(job->program[p]->graph);
         for (int i = o->first[p]; i < o->first[p + 1]; i++) {
             const struct mtlm_executed *e = &o->run->node[o->node[i]];
-            const struct mtlm_predecessors before =
-                mtlm_dependencies_add(o->dependencies[p], e->node, e->use,
-                                      e->item->lane, i - o->first[p]);
+            const struct mtlm_submission at = mtlm_executed_at(e);
+            const struct mtlm_predecessors before = mtlm_dependencies_add(
+                o->dependencies[p], e->node, &at, i - o->first[p]);
 
             if (edges + before.n > capacity) {
                 capacity = 2 * (edges + before.n);

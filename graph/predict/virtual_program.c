@@ -61,12 +61,13 @@ static void add_programs(struct virtual_builder *b)
 static void add_uses(struct virtual_builder *b, const struct mtlm_executed *e,
                      struct mtlm_virtual_task *task)
 {
+    const struct mtlm_submission submission = mtlm_executed_at(e);
     const int n = mtlm_node_n_uses(e->node);
 
     for (int i = 0; i < n; i++) {
         const struct mtlm_use use = mtlm_node_use(e->node, i);
         const struct mtlm_slot at = mtlm_tensor_slot(
-            use.tensor, mtlm_tensor_use(use.tensor, e->use, e->item->lane));
+            use.tensor, mtlm_tensor_use(use.tensor, &submission));
         const int first = mtlm_dependencies_first_slot(
             b->order.dependencies[e->program], at.owner);
 

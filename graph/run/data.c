@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "graph/build/tensor_layer.h"
+#include "graph/build/version.h"
 #include "graph/run/data.h"
 #include "runtime/base/memory.h"
 #include "runtime/machine/arena.h"
@@ -156,26 +157,28 @@ static void create_stages(struct mtlm_run_data *data)
     free(sent);
 }
 
-/* Returns the memory of the next slot; NULL: StarPU allocates the slot at its
- * first write. */
+/* Returns the memory of a slot; NULL: StarPU allocates the slot at its first
+ * write.  Rings outside blocks take their slots in turn. */
 static void *memory_of(struct mtlm_run_data *data,
-                       const struct mtlm_tensor *tensor)
+                       const struct mtlm_tensor *tensor, int slot)
 {
     if (in_control(data, tensor))
         return mtlm_arena_take(control_arena(data), bytes_of(data, tensor));
     if (tensor->storage == MTLM_STORE_SAVED)
         return mtlm_arena_take(saved_arena(data), bytes_of(data, tensor));
     if (tensor->block >= 0)
-        return data->arena[tensor->block].memory + tensor->offset;
+        return data->arena[tensor->block].memory + tensor->offset
+               + slot * tensor->stride;
     return in_ring(data, tensor)
                ? mtlm_arena_take(ring_arena(data), bytes_of(data, tensor))
                : NULL;
 }
 
 static starpu_data_handle_t register_slot(struct mtlm_run_data *data,
-                                          const struct mtlm_tensor *tensor)
+                                          const struct mtlm_tensor *tensor,
+                                          int slot)
 {
-    void *memory = memory_of(data, tensor);
+    void *memory = memory_of(data, tensor, slot);
     const int64_t elems = elems_of(data, tensor);
     starpu_data_handle_t handle;
 
@@ -184,8 +187,8 @@ static starpu_data_handle_t register_slot(struct mtlm_run_data *data,
     handle = mtlm_data_register_on(data->home, memory, elems, tensor->dtype,
                                    tensor->name);
     if (tensor->block >= 0 && data->stage[tensor->block].memory)
-        mtlm_data_stage(handle,
-                        data->stage[tensor->block].memory + tensor->offset);
+        mtlm_data_stage(handle, data->stage[tensor->block].memory
+                                    + tensor->offset + slot * tensor->stride);
     return handle;
 }
 
@@ -200,7 +203,7 @@ static void register_tensor(struct mtlm_run_data *data,
         return;
     slot = mtlm_calloc(tensor->slots, sizeof(*slot));
     for (int i = 0; i < tensor->slots; i++) {
-        slot[i] = register_slot(data, tensor);
+        slot[i] = register_slot(data, tensor, i);
         starpu_data_set_coordinates(slot[i], 2, layer, i);
     }
     data->handle[tensor->id] = slot;
@@ -251,18 +254,20 @@ void mtlm_run_data_destroy(struct mtlm_run_data *data)
 
 starpu_data_handle_t mtlm_run_data_handle(const struct mtlm_run_data *data,
                                           const struct mtlm_tensor *tensor,
-                                          int64_t use)
+                                          const struct mtlm_submission *at)
 {
-    const struct mtlm_slot at = mtlm_tensor_slot(tensor, use);
+    const struct mtlm_slot slot =
+        mtlm_tensor_slot(tensor, mtlm_tensor_use(tensor, at));
 
-    return data->handle[at.owner->id][at.slot];
+    return data->handle[slot.owner->id][slot.slot];
 }
 
 void mtlm_run_data_read(const struct mtlm_run_data *data,
-                        const struct mtlm_tensor *tensor, int64_t use,
-                        void *memory, size_t bytes)
+                        const struct mtlm_tensor *tensor,
+                        const struct mtlm_submission *at, void *memory,
+                        size_t bytes)
 {
-    starpu_data_handle_t handle = mtlm_run_data_handle(data, tensor, use);
+    starpu_data_handle_t handle = mtlm_run_data_handle(data, tensor, at);
 
     MTLM_CHECK_STARPU(
         starpu_data_acquire_on_node(handle, STARPU_MAIN_RAM, STARPU_R));
@@ -274,7 +279,8 @@ void mtlm_run_data_read(const struct mtlm_run_data *data,
 const void *mtlm_run_data_await(const struct mtlm_run_data *data,
                                 const struct mtlm_tensor *tensor)
 {
-    starpu_data_handle_t handle = mtlm_run_data_handle(data, tensor, 0);
+    const struct mtlm_submission first = {0};
+    starpu_data_handle_t handle = mtlm_run_data_handle(data, tensor, &first);
     const void *memory;
 
     MTLM_CHECK_STARPU(
@@ -284,14 +290,26 @@ const void *mtlm_run_data_await(const struct mtlm_run_data *data,
     return memory;
 }
 
-void mtlm_run_data_write(const struct mtlm_run_data *data,
-                         const struct mtlm_tensor *tensor, const void *memory)
+static void write_slot(const struct mtlm_run_data *data,
+                       const struct mtlm_tensor *tensor, int64_t iteration,
+                       const void *memory)
 {
-    starpu_data_handle_t handle = mtlm_run_data_handle(data, tensor, 0);
+    const struct mtlm_submission at = {.iteration = iteration};
+    starpu_data_handle_t handle = mtlm_run_data_handle(data, tensor, &at);
 
     MTLM_CHECK_STARPU(
         starpu_data_acquire_on_node(handle, STARPU_MAIN_RAM, STARPU_W));
     memcpy(starpu_data_handle_to_pointer(handle, STARPU_MAIN_RAM), memory,
            mtlm_tensor_bytes(tensor));
     starpu_data_release_on_node(handle, STARPU_MAIN_RAM);
+}
+
+void mtlm_run_data_write(const struct mtlm_run_data *data,
+                         const struct mtlm_tensor *tensor, int64_t iteration,
+                         const void *memory)
+{
+    const bool all = tensor->by_iteration && !tensor->pool;
+
+    for (int i = 0; i < (all ? MTLM_VERSIONS : 1); i++)
+        write_slot(data, tensor, iteration + i, memory);
 }

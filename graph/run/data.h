@@ -42,25 +42,28 @@ void mtlm_run_data_create(struct mtlm_run_data *data,
  * ended. */
 void mtlm_run_data_destroy(struct mtlm_run_data *data);
 
-/* Returns the handle of the slot that tensor occupies at use number `use`. */
+/* Returns the handle of the slot that tensor occupies at a submission. */
 starpu_data_handle_t mtlm_run_data_handle(const struct mtlm_run_data *data,
                                           const struct mtlm_tensor *tensor,
-                                          int64_t use);
+                                          const struct mtlm_submission *at);
 
 /* Copies the first `bytes` bytes of that slot to memory.  Waits for the
  * writers. */
 void mtlm_run_data_read(const struct mtlm_run_data *data,
-                        const struct mtlm_tensor *tensor, int64_t use,
-                        void *memory, size_t bytes);
+                        const struct mtlm_tensor *tensor,
+                        const struct mtlm_submission *at, void *memory,
+                        size_t bytes);
 
 /* Returns the tensor's host memory (slot 0); data keeps owning the memory.
  * Waits for the writers. */
 const void *mtlm_run_data_await(const struct mtlm_run_data *data,
                                 const struct mtlm_tensor *tensor);
 
-/* Copies mtlm_tensor_bytes() bytes from memory to slot 0 of tensor.  Waits for
+/* Copies mtlm_tensor_bytes() bytes from memory to slot 0 of tensor, to all
+ * versions of a weight, or to its version before in that iteration.  Waits for
  * the readers and writers. */
 void mtlm_run_data_write(const struct mtlm_run_data *data,
-                         const struct mtlm_tensor *tensor, const void *memory);
+                         const struct mtlm_tensor *tensor, int64_t iteration,
+                         const void *memory);
 
 #endif /* MTLM_GRAPH_RUN_DATA_H */

@@ -72,11 +72,12 @@ static void ask_for_token(struct mtlm_run_decode *decode, int slot)
 {
     struct pending *s = &decode->slot[slot];
     struct token *token = &s->token[s->submitted++ % MTLM_RUN_TOKENS_AHEAD];
+    const struct mtlm_submission at = {.use = slot};
 
     assert(s->submitted - s->taken <= MTLM_RUN_TOKENS_AHEAD);
     mtlm_run_wait_for_cycle(decode->run, ++decode->passes);
     token->handle = mtlm_run_data_handle(
-        &decode->run->data, decode->run->program->decode.token, slot);
+        &decode->run->data, decode->run->program->decode.token, &at);
     MTLM_CHECK_STARPU(starpu_data_acquire_on_node_cb(
         token->handle, STARPU_MAIN_RAM, STARPU_R, copy_token, token));
 }

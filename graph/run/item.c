@@ -25,6 +25,13 @@ static int64_t use_of(const struct mtlm_item *item,
                                 : pass->first_use + item->microbatch;
 }
 
+static struct mtlm_submission submission_of(const struct mtlm_item *item,
+                                            const struct mtlm_pass *pass)
+{
+    return (struct mtlm_submission){use_of(item, pass), pass->iteration,
+                                    item->lane};
+}
+
 /* Returns a number by which messages of one sender differ. */
 static int64_t number_of(const struct mtlm_item *item,
                          const struct mtlm_pass *pass)
@@ -81,7 +88,7 @@ static void post_message(struct mtlm_run *run, const struct mtlm_item *item,
                          const struct mtlm_pass *pass)
 {
     const struct mtlm_node *node = item->node;
-    const int64_t use = use_of(item, pass);
+    const struct mtlm_submission at = submission_of(item, pass);
     const struct mtlm_program_config *config = &run->program->config;
     const int tags =
         mtlm_stage_tags(config) * mtlm_layout_stages(&config->layout);
@@ -94,13 +101,13 @@ static void post_message(struct mtlm_run *run, const struct mtlm_item *item,
                                    .recorded = pass->record,
                                    .record = record_of(run, item, pass)};
 
-    mtlm_run_message_of(&run->data, node, use, handles, control, &message);
+    mtlm_run_message_of(&run->data, node, &at, handles, control, &message);
     message.tag += number_of(item, pass) % run->tag_microbatches * tags;
     if (run->config.synthetic)
         message.duration_ns =
             mtlm_synthetic_ns(run->config.synthetic, item, pass->iteration);
     message.node =
-        mtlm_run_watch_node(run->watch, item, use, &message.record,
+        mtlm_run_watch_node(run->watch, item, at.use, &message.record,
                             microbatches_of(pass), message.duration_ns);
     mtlm_message_post(run->config.engine, &message);
     free(handles);
@@ -120,21 +127,19 @@ static bool is_poisoned(const struct mtlm_run *run,
 }
 
 static void set_handles(const struct mtlm_run *run,
-                        const struct mtlm_item *item, int64_t number,
+                        const struct mtlm_node *node,
+                        const struct mtlm_submission *at,
                         struct starpu_task *task)
 {
     static const enum starpu_data_access_mode modes[] = {
         [MTLM_R] = STARPU_R, [MTLM_W] = STARPU_W, [MTLM_RW] = STARPU_RW};
-    const struct mtlm_node *node = item->node;
     const int n = mtlm_node_n_uses(node);
     const struct mtlm_task_buffers to = mtlm_data_buffers(task, n);
 
     for (int i = 0; i < n; i++) {
         const struct mtlm_use use = mtlm_node_use(node, i);
 
-        to.handle[i] = mtlm_run_data_handle(
-            &run->data, use.tensor,
-            mtlm_tensor_use(use.tensor, number, item->lane));
+        to.handle[i] = mtlm_run_data_handle(&run->data, use.tensor, at);
         to.mode[i] = modes[use.access];
     }
 }
@@ -156,7 +161,7 @@ static void submit_task(struct mtlm_run *run, const struct mtlm_item *item,
 {
     const struct mtlm_node *node = item->node;
     const struct mtlm_op *op = mtlm_ops[node->call.kind];
-    const int64_t use = use_of(item, pass);
+    const struct mtlm_submission at = submission_of(item, pass);
     const struct mtlm_program_config *config = &run->program->config;
     struct starpu_task *task = starpu_task_create();
     struct mtlm_task *arg = mtlm_calloc(1, sizeof(*arg));
@@ -173,7 +178,7 @@ static void submit_task(struct mtlm_run *run, const struct mtlm_item *item,
     arg->recorder = pass->record ? run->config.recorder : NULL;
     arg->record = record_of(run, item, pass);
     set_sleep(run, item, pass, arg);
-    arg->node = mtlm_run_watch_node(run->watch, item, use, &arg->record,
+    arg->node = mtlm_run_watch_node(run->watch, item, at.use, &arg->record,
                                     microbatches_of(pass), arg->sleep_ns);
     if (item->microbatch >= 0 && node->flops > 0) {
         arg->ended = run->config.done;
@@ -195,7 +200,7 @@ static void submit_task(struct mtlm_run *run, const struct mtlm_item *item,
     task->priority = priority_of(run, item, pass);
     mtlm_machine_restrict(task, item->lane);
     task->flops = node->flops;
-    set_handles(run, item, use, task);
+    set_handles(run, node, &at, task);
     if (arg->sleeps) {
         task->prologue_callback_func = mtlm_codelet_task_ready;
         task->prologue_callback_arg = arg;

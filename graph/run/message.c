@@ -40,8 +40,9 @@ static enum part part_of(const struct mtlm_node *node, struct mtlm_use use)
 
 /* Writes the handles of that part and returns their number. */
 static int collect_handles(const struct mtlm_run_data *data,
-                           const struct mtlm_node *node, int64_t number,
-                           enum part part, starpu_data_handle_t *handles)
+                           const struct mtlm_node *node,
+                           const struct mtlm_submission *at, enum part part,
+                           starpu_data_handle_t *handles)
 {
     int n = 0;
 
@@ -49,14 +50,16 @@ static int collect_handles(const struct mtlm_run_data *data,
         const struct mtlm_use use = mtlm_node_use(node, i);
 
         if (part_of(node, use) == part)
-            handles[n++] = mtlm_run_data_handle(data, use.tensor, number);
+            handles[n++] = mtlm_run_data_handle(data, use.tensor, at);
     }
     return n;
 }
 
-/* The same for data that only orders nodes: a write leaves the data as it is. */
+/* The same for data that only orders nodes: a write leaves the data as it is.
+ */
 static int collect_control(const struct mtlm_run_data *data,
-                           const struct mtlm_node *node, int64_t number,
+                           const struct mtlm_node *node,
+                           const struct mtlm_submission *at,
                            struct starpu_data_descr *control)
 {
     int n = 0;
@@ -66,7 +69,7 @@ static int collect_control(const struct mtlm_run_data *data,
 
         if (part_of(node, use) == ORDER)
             control[n++] = (struct starpu_data_descr){
-                mtlm_run_data_handle(data, use.tensor, number),
+                mtlm_run_data_handle(data, use.tensor, at),
                 use.access == MTLM_R ? STARPU_R : STARPU_RW};
     }
     return n;
@@ -102,7 +105,8 @@ static void shrink_message(const struct mtlm_node *node,
 }
 
 void mtlm_run_message_of(const struct mtlm_run_data *data,
-                         const struct mtlm_node *node, int64_t use,
+                         const struct mtlm_node *node,
+                         const struct mtlm_submission *at,
                          starpu_data_handle_t *handles,
                          struct starpu_data_descr *control,
                          struct mtlm_message *message)
@@ -112,12 +116,12 @@ void mtlm_run_message_of(const struct mtlm_run_data *data,
 
     message->kind = kind;
     message->handle = handles;
-    message->n_handles = collect_handles(data, node, use, SENT, handles);
+    message->n_handles = collect_handles(data, node, at, SENT, handles);
     message->into = handles + message->n_handles;
-    message->n_into = collect_handles(data, node, use, RECEIVED,
-                                      handles + message->n_handles);
+    message->n_into =
+        collect_handles(data, node, at, RECEIVED, handles + message->n_handles);
     message->control = control;
-    message->n_control = collect_control(data, node, use, control);
+    message->n_control = collect_control(data, node, at, control);
     message->dtype = mtlm_node_use(node, 0).tensor->dtype;
     message->count = mtlm_node_elems(node);
     if (data->synthetic && !mtlm_synthetic_computes(node))

@@ -9,11 +9,11 @@
 
 /* Fills message for a communication node: kind, data, dtype, count.  A send or
  * receive gets peer and tag, a collective group and reduction.  The tag is the
- * node's; the caller adds the microbatch's share.  use: number of the node's
- * use of its tensors.  handles, control [uses of the node]: scratch, which must
- * stay valid until the message is posted. */
+ * node's; the caller adds the microbatch's share.  handles, control [uses of
+ * the node]: scratch, which must stay valid until the message is posted. */
 void mtlm_run_message_of(const struct mtlm_run_data *data,
-                         const struct mtlm_node *node, int64_t use,
+                         const struct mtlm_node *node,
+                         const struct mtlm_submission *at,
                          starpu_data_handle_t *handles,
                          struct starpu_data_descr *control,
                          struct mtlm_message *message);

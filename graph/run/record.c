@@ -104,12 +104,11 @@ static int64_t match_of(struct mtlm_run_record *r, const struct mtlm_item *item)
     }
 }
 
-static void add_node(struct mtlm_run_record *r, const struct mtlm_item *item,
-                     int64_t use, int64_t job)
+static void add_node(struct mtlm_run_record *r, const struct mtlm_node *node,
+                     const struct mtlm_submission *submission, int64_t job)
 {
-    const struct mtlm_node *node = item->node;
     const struct mtlm_predecessors before =
-        mtlm_dependencies_add(r->dependencies, node, use, item->lane, job);
+        mtlm_dependencies_add(r->dependencies, node, submission, job);
 
     for (int i = 0; i < before.n; i++)
         mtlm_recorder_add_edge(
@@ -117,8 +116,8 @@ static void add_node(struct mtlm_run_record *r, const struct mtlm_item *item,
             &(struct mtlm_record_edge){.job = job, .on = before.task[i]});
     for (int i = 0; i < mtlm_node_n_uses(node); i++) {
         const struct mtlm_use u = mtlm_node_use(node, i);
-        const struct mtlm_slot at = mtlm_tensor_slot(
-            u.tensor, mtlm_tensor_use(u.tensor, use, item->lane));
+        const struct mtlm_slot at =
+            mtlm_tensor_slot(u.tensor, mtlm_tensor_use(u.tensor, submission));
 
         mtlm_recorder_add_use(
             r->recorder,
@@ -135,6 +134,7 @@ void mtlm_run_record_node(struct mtlm_run_record *r,
                           struct mtlm_record *record)
 {
     const struct mtlm_call *call = &item->node->call;
+    const struct mtlm_submission at = {use, record->iteration, item->lane};
 
     record->match = match_of(r, item);
     if (mtlm_ops[call->kind]->op_class == MTLM_CLASS_COLLECTIVE) {
@@ -143,5 +143,5 @@ void mtlm_run_record_node(struct mtlm_run_record *r,
             mtlm_layout_root(&r->program->config.layout, record->group);
     }
     if (r->dependencies)
-        add_node(r, item, use, record->job);
+        add_node(r, item->node, &at, record->job);
 }

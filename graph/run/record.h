@@ -27,7 +27,7 @@ void mtlm_run_record_pass(struct mtlm_run_record *r, bool recorded);
 
 /* Announces that item is submitted next.  use: number of the item's use of its
  * tensors.  Sets group, group_root and match of record; the caller has set
- * record->job. */
+ * record->job and record->iteration. */
 void mtlm_run_record_node(struct mtlm_run_record *r,
                           const struct mtlm_item *item, int64_t use,
                           struct mtlm_record *record);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "graph/build/stage.h"
+#include "graph/build/version.h"
 #include "graph/run/check.h"
 #include "graph/run/constant.h"
 #include "graph/run/message.h"
@@ -50,6 +51,7 @@ struct mtlm_run *mtlm_run_create(const struct mtlm_run_config *config)
     run->ramp.full = program->config.microbatches * samples_per_microbatch(run);
     run->begin = mtlm_ramp_at(&run->ramp, config->iteration, config->samples);
     run->place = run->begin;
+    run->version = run->begin.iteration + MTLM_VERSIONS - 1;
     mtlm_run_data_create(&run->data, program, config->synthetic != NULL,
                          mtlm_engine_node(config->engine) == STARPU_MAIN_RAM);
     if (config->recorder) {
@@ -185,11 +187,16 @@ void mtlm_run_wait_for_cycle(struct mtlm_run *run, int64_t iteration)
         mtlm_run_wait(run);
 }
 
+/* Once for each version of the weights; the versions begin equal. */
 void mtlm_run_init(struct mtlm_run *run)
 {
-    const struct mtlm_pass pass = {0};
+    const int versions = mtlm_version_count(&run->program->config);
 
-    submit_all(run, &run->program->init, &pass);
+    for (int i = 0; i < versions; i++) {
+        const struct mtlm_pass pass = {.iteration = i};
+
+        submit_all(run, &run->program->init, &pass);
+    }
 }
 
 void mtlm_run_iteration(struct mtlm_run *run, int64_t iteration,
@@ -202,6 +209,7 @@ void mtlm_run_iteration(struct mtlm_run *run, int64_t iteration,
         mtlm_run_message_order(run->config.engine, run->config.plan,
                                pass.microbatches);
     mtlm_run_watch_plan(run->watch, run->config.plan, pass.microbatches);
+    run->version = iteration;
     submit_all(run, &run->program->train, &pass);
 }
 
@@ -247,15 +255,18 @@ int64_t mtlm_run_submitted(const struct mtlm_run *run)
 void mtlm_run_report(struct mtlm_run *run, int64_t iteration,
                      double report[MTLM_CONTROL_COUNT])
 {
-    mtlm_run_data_read(&run->data, run->program->report, iteration, report,
+    const struct mtlm_submission at = {.use = iteration};
+
+    mtlm_run_data_read(&run->data, run->program->report, &at, report,
                        MTLM_CONTROL_COUNT * sizeof(*report));
 }
 
 double mtlm_run_params_norm(struct mtlm_run *run, int64_t iteration)
 {
+    const struct mtlm_submission at = {.use = iteration};
     double norm;
 
-    mtlm_run_data_read(&run->data, run->program->params_norm, iteration, &norm,
+    mtlm_run_data_read(&run->data, run->program->params_norm, &at, &norm,
                        sizeof(norm));
     return norm;
 }
@@ -263,14 +274,18 @@ double mtlm_run_params_norm(struct mtlm_run *run, int64_t iteration)
 void mtlm_run_eval_report(struct mtlm_run *run, int64_t piece,
                           double report[MTLM_STATUS_EXTRA])
 {
-    mtlm_run_data_read(&run->data, run->program->eval_report, piece, report,
+    const struct mtlm_submission at = {.use = piece};
+
+    mtlm_run_data_read(&run->data, run->program->eval_report, &at, report,
                        MTLM_STATUS_EXTRA * sizeof(*report));
 }
 
 void mtlm_run_read(struct mtlm_run *run, const struct mtlm_tensor *tensor,
                    void *memory)
 {
-    mtlm_run_data_read(&run->data, tensor, 0, memory,
+    const struct mtlm_submission at = {.iteration = run->version};
+
+    mtlm_run_data_read(&run->data, tensor, &at, memory,
                        mtlm_tensor_bytes(tensor));
 }
 
@@ -283,7 +298,7 @@ const void *mtlm_run_saved(const struct mtlm_run *run,
 void mtlm_run_write(struct mtlm_run *run, const struct mtlm_tensor *tensor,
                     const void *memory)
 {
-    mtlm_run_data_write(&run->data, tensor, memory);
+    mtlm_run_data_write(&run->data, tensor, run->version, memory);
 }
 
 void mtlm_run_on_gradients(struct mtlm_run *run, void (*seen)(void *arg),
@@ -305,7 +320,9 @@ void mtlm_run_read_microbatch(struct mtlm_run *run,
                               const struct mtlm_tensor *tensor,
                               int64_t microbatch, void *memory)
 {
-    mtlm_run_data_read(&run->data, tensor, microbatch, memory,
+    const struct mtlm_submission at = {.use = microbatch};
+
+    mtlm_run_data_read(&run->data, tensor, &at, memory,
                        mtlm_tensor_bytes(tensor));
 }
 

@@ -100,12 +100,14 @@ void mtlm_run_wait(struct mtlm_run *run);
 const void *mtlm_run_saved(const struct mtlm_run *run,
                            const struct mtlm_tensor *tensor);
 
-/* Copies a tensor's elements (slot 0) to memory.  Waits for the writers. */
+/* Copies a tensor's elements to memory: slot 0, or the version that the
+ * iteration submitted last makes.  Waits for the writers. */
 void mtlm_run_read(struct mtlm_run *run, const struct mtlm_tensor *tensor,
                    void *memory);
 
-/* Copies memory to a tensor's elements (slot 0).  Waits for the tensor's users.
- * Nodes submitted later read these values. */
+/* Copies memory to a tensor's elements: slot 0; all versions of a weight; or
+ * its version before.  Waits for the tensor's users.  Nodes submitted later
+ * read these values. */
 void mtlm_run_write(struct mtlm_run *run, const struct mtlm_tensor *tensor,
                     const void *memory);
 

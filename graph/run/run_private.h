@@ -17,6 +17,9 @@ struct mtlm_run {
     /* position of the last submitted iteration */
     struct mtlm_ramp_place place;
     struct mtlm_run_data data;
+    /* The iteration submitted last, whose versions the host reads; before the
+     * first one, a number with the same versions as the iteration before. */
+    int64_t version;
     int64_t job;                      /* number of the next node */
     struct mtlm_run_record *recorded; /* NULL without a recorder */
     struct mtlm_run_watch *watch;     /* NULL: no policy watches nodes */

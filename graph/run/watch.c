@@ -66,6 +66,7 @@ struct mtlm_policy_node *mtlm_run_watch_node(
 {
     const struct mtlm_node *node = item->node;
     struct mtlm_policy_node about;
+    struct mtlm_submission at;
     struct mtlm_predecessors on;
 
     if (!w)
@@ -78,8 +79,8 @@ struct mtlm_policy_node *mtlm_run_watch_node(
     about.priority = record->priority;
     if (about.kind == MTLM_POLICY_COLLECTIVE && w->collectives < w->n_places)
         about.order = w->place[w->collectives++];
-    on = mtlm_dependencies_add(w->dependencies, node, use, item->lane,
-                               record->job);
+    at = (struct mtlm_submission){use, record->iteration, item->lane};
+    on = mtlm_dependencies_add(w->dependencies, node, &at, record->job);
     return mtlm_policy_nodes_add(&about, on.task, on.n, &w->times[node->id],
                                  modelled_ns);
 }

@@ -71,6 +71,17 @@ const struct mtlm_priority_order mtlm_priority_by_groups = {width_by_groups,
 
 enum { CLASSES = 4 }; /* W, B, F, iteration */
 
+/* The most priorities of a class whose priorities roll. */
+#define ROLLING_PLACES (INT64_C(1) << 29)
+
+/* Returns the distance between classes. */
+static int64_t class_width(const struct mtlm_priority *p)
+{
+    const int64_t width = p->order->width(p);
+
+    return p->rolling ? ROLLING_PLACES / width * width : width;
+}
+
 int mtlm_priority_index(const struct mtlm_priority *p, enum mtlm_phase phase,
                         int microbatch, int chunk)
 {
@@ -85,7 +96,7 @@ int64_t mtlm_priority_span(const struct mtlm_priority *p)
 {
     if (p->place)
         return 3 * (int64_t) p->chunks * p->microbatches + 1;
-    return CLASSES * p->order->width(p);
+    return CLASSES * class_width(p);
 }
 
 /* Returns 0 for the least urgent class. */
@@ -108,9 +119,11 @@ int mtlm_priority(const struct mtlm_priority *p, enum mtlm_phase phase,
     const int64_t width = p->order->width(p);
     int place;
 
+    assert(!p->rolling || !p->place);
     if (microbatch < 0 || phase == MTLM_PHASE_OPTIMIZER
         || phase == MTLM_PHASE_INIT)
-        return mtlm_priority_span(p) - 1;
+        return p->place ? mtlm_priority_span(p) - 1
+                        : (CLASSES - 1) * class_width(p) + width - 1;
     if (p->place)
         return mtlm_priority_span(p) - 2
                - (phase == MTLM_PHASE_EVAL
@@ -119,11 +132,13 @@ int mtlm_priority(const struct mtlm_priority *p, enum mtlm_phase phase,
                                                      chunk)]);
     place = p->order->place(p, phase, microbatch, chunk);
     assert(place < width);
-    return (class_of(p, phase) + 1) * width - 1 - place;
+    return class_of(p, phase) * class_width(p) + width - 1 - place;
 }
 
 int64_t mtlm_priority_cycle(const struct mtlm_priority *p)
 {
+    if (p->rolling)
+        return class_width(p) / p->order->width(p);
     return ((int64_t) INT_MAX - INT_MIN) / mtlm_priority_span(p);
 }
 
@@ -131,5 +146,7 @@ int mtlm_priority_base(const struct mtlm_priority *p, int64_t iteration)
 {
     const int64_t e = iteration % mtlm_priority_cycle(p);
 
+    if (p->rolling)
+        return (int) -(e * p->order->width(p));
     return INT_MAX - mtlm_priority_span(p) * (e + 1) + 1;
 }

@@ -34,12 +34,16 @@ extern const struct mtlm_priority_order mtlm_priority_by_groups;
 /* Tasks are ordered by iteration, older first; then by class; then by place in
  * the class.  The order of the classes: optimizer, norm and reductions; F; B;
  * W.  F precedes B because windows hold F back.  A fused schedule computes B
- * and W as one, and puts W before F and B. */
+ * and W as one, and puts W before F and B.
+ *
+ * Rolling priorities put the class before the iteration: the iterations are one
+ * long one. */
 struct mtlm_priority {
     int chunks;       /* v: virtual stages per rank */
     int microbatches; /* m per iteration */
     int stages;       /* p: pipeline ranks */
     bool fused;
+    bool rolling; /* not with place */
     const struct mtlm_priority_order *order;
     /* Places in a plan, borrowed; they decide instead of class and order, but
      * not for validations.  A place for each F, then for each B and each W; by
@@ -61,12 +65,14 @@ int mtlm_priority_index(const struct mtlm_priority *p, enum mtlm_phase phase,
 int64_t mtlm_priority_span(const struct mtlm_priority *p);
 
 /* Returns the number of iterations in a cycle: their priorities fill the range
- * of an int.  Each cycle starts again at INT_MAX.  Before a cycle begins, the
- * caller waits until all tasks of the previous cycle end. */
+ * of an int, or half of it if rolling.  Each cycle starts again at the top.
+ * Before a cycle begins, the caller waits until all tasks of the previous cycle
+ * end. */
 int64_t mtlm_priority_cycle(const struct mtlm_priority *p);
 
-/* Returns what iteration e adds to mtlm_priority(): INT_MAX - span * (e mod
- * cycle + 1) + 1.  The sum is the priority of the task. */
+/* Returns what iteration e adds to mtlm_priority(); the sum is the priority of
+ * the task.  INT_MAX - span * (e mod cycle + 1) + 1; if rolling, minus the
+ * places that a class has in the iterations of the cycle before. */
 int mtlm_priority_base(const struct mtlm_priority *p, int64_t iteration);
 
 #endif /* MTLM_GRAPH_PRIORITY_H */

@@ -8,8 +8,9 @@
 #include "models/weights/manifest.h"
 
 /* A tensor of a checkpoint: parameter "NAME" (the master of a 16-bit weight),
- * or Adam's moments "NAME.exp_avg" and "NAME.exp_avg_sq".  All are fp32 and
- * named after the whole model: any layout and precision can read them. */
+ * or Adam's moments "NAME.exp_avg" and "NAME.exp_avg_sq", or with two versions
+ * of the weights the one before, "NAME.before".  All are fp32 and named after
+ * the whole model: any layout and precision can read them. */
 struct mtlm_checkpoint_tensor {
     char *name; /* owned */
     struct mtlm_slice slice;
@@ -17,6 +18,7 @@ struct mtlm_checkpoint_tensor {
     int64_t layer;                    /* -1: outside the layers */
     int64_t rows;                     /* of the whole tensor, unpadded */
     bool moment;
+    bool optional; /* a checkpoint may lack it */
 };
 
 struct mtlm_checkpoint_tensors {

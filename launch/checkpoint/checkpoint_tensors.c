@@ -48,7 +48,8 @@ void mtlm_checkpoint_to_save(const struct mtlm_program *program,
 {
     static const char *const suffix[] = {[MTLM_SAVED_VALUE] = "",
                                          [MTLM_SAVED_M] = ".exp_avg",
-                                         [MTLM_SAVED_V] = ".exp_avg_sq"};
+                                         [MTLM_SAVED_V] = ".exp_avg_sq",
+                                         [MTLM_SAVED_BEFORE] = ".before"};
 
     *list = (struct mtlm_checkpoint_tensors){0};
     for (int i = 0; i < program->n_params; i++) {
@@ -76,6 +77,10 @@ void mtlm_checkpoint_to_load(const struct mtlm_program *program, bool moments,
             add_tensor(list, program, p, "", p->master, p->first);
         if (moments)
             add_moments(list, program, p);
+        if (moments && p->before) {
+            add_tensor(list, program, p, ".before", p->before, 0);
+            list->tensor[list->n - 1].optional = true;
+        }
     }
 }
 

@@ -7,17 +7,38 @@
 
 #include "launch/checkpoint/checkpoint.h"
 #include "models/weights/checkpoint_dir.h"
+#include "runtime/base/memory.h"
+#include "runtime/base/value16.h"
 
-/* A whole shard keeps its shape; a piece of a shard is a vector. */
+/* A tensor and its values, in its own type. */
+struct values {
+    const struct mtlm_tensor *tensor;
+    const void *data;
+};
+
+static void widen_values(void *arg, void *memory)
+{
+    const struct values *v = arg;
+
+    mtlm_value16_widen(v->tensor->dtype, v->data, mtlm_tensor_elems(v->tensor),
+                       memory);
+}
+
+/* A whole shard keeps its shape; a piece of a shard is a vector.  16-bit values
+ * become floats; v lives until commit. */
 static void add_tensor(struct mtlm_safetensors_writer *writer,
-                       const struct mtlm_checkpoint_tensor *t, const void *data)
+                       const struct mtlm_checkpoint_tensor *t, struct values *v)
 {
     const struct mtlm_slice *s = &t->slice;
     const bool whole = s->count == s->dim[0] * s->dim[1] && s->full[1] > 1;
+    const int64_t *dim = whole ? s->dim : &s->count;
 
-    mtlm_safetensors_writer_add(writer, t->name, MTLM_SAFETENSORS_F32,
-                                whole ? 2 : 1, whole ? s->dim : &s->count,
-                                data);
+    if (t->tensor->dtype == MTLM_REAL)
+        mtlm_safetensors_writer_add(writer, t->name, MTLM_SAFETENSORS_F32,
+                                    whole ? 2 : 1, dim, v->data);
+    else
+        mtlm_safetensors_writer_add_later(writer, t->name, MTLM_SAFETENSORS_F32,
+                                          whole ? 2 : 1, dim, widen_values, v);
 }
 
 static void describe_file(const struct mtlm_safetensors_writer *writer,
@@ -44,6 +65,7 @@ int mtlm_checkpoint_write(const struct mtlm_job *job, int64_t iteration,
                           struct mtlm_error *err)
 {
     char *dir = mtlm_checkpoint_dir_temporary(job->options.save_dir, iteration);
+    struct values *values = mtlm_calloc(list->n + 1, sizeof(*values));
     struct mtlm_safetensors_writer *writer;
     char *path;
     int rc;
@@ -52,13 +74,17 @@ int mtlm_checkpoint_write(const struct mtlm_job *job, int64_t iteration,
         mtlm_sprintf("rank-%05d.safetensors", mtlm_ranks_rank(job->ranks));
     path = mtlm_sprintf("%s/%s", dir, file->name);
     writer = mtlm_safetensors_writer_create(path);
-    for (int i = 0; i < list->n; i++)
-        add_tensor(writer, &list->tensor[i],
-                   mtlm_run_saved(job->run, list->tensor[i].tensor));
+    for (int i = 0; i < list->n; i++) {
+        const struct mtlm_tensor *t = list->tensor[i].tensor;
+
+        values[i] = (struct values){t, mtlm_run_saved(job->run, t)};
+        add_tensor(writer, &list->tensor[i], &values[i]);
+    }
     rc = mtlm_safetensors_writer_commit(writer, err);
     if (rc == 0)
         describe_file(writer, list, file);
     mtlm_safetensors_writer_destroy(writer);
+    free(values);
     free(path);
     free(dir);
     return rc;

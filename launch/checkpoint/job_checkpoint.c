@@ -228,7 +228,7 @@ static int check_tensor(const struct mtlm_job *job,
     const int64_t found =
         mtlm_manifest_count(&job->loaded, t->name, &t->slice, t->rows);
 
-    if (found == want)
+    if (found == want || (found == 0 && t->optional))
         return 0;
     return mtlm_error_set(err, MTLM_EXIT_INPUT,
                           "%s: tensor \"%s\": expected %" PRId64

@@ -223,6 +223,10 @@
         0.999999, "X", "decay of Adam's second moment")                        \
     OPT(OPTIMIZER, ADAM_EPS, "adam-eps", REAL, adam_eps, "1e-08", 1e-30, 1,    \
         "X", "added to the root of Adam's second moment")                      \
+    OPT(OPTIMIZER, WEIGHT_STALENESS, "weight-staleness", INT,                  \
+        weight_staleness, "0", 0, 1, "N",                                      \
+        "1: compute each gradient at the weights of one step before, in two "  \
+        "versions of the weights: no flush between iterations")                \
     OPT(PRECISION, BF16, "bf16", FLAG, bf16, "no", 0, 0, NULL,                 \
         "weights and activations in bfloat16")                                 \
     OPT(PRECISION, FP16, "fp16", FLAG, fp16, "no", 0, 0, NULL,                 \

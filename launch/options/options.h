@@ -120,6 +120,7 @@ struct mtlm_options {
     double lr_warmup_fraction; /* of the decay; 0 when not used */
     int64_t lr_wsd_decay_iters, lr_wsd_decay_samples;
     double adam_beta1, adam_beta2, adam_eps;
+    int64_t weight_staleness; /* of gradients, steps: 0 or 1 */
 
     /* Precision */
     bool bf16, fp16;              /* not both */

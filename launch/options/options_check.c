@@ -12,6 +12,7 @@
 #include "launch/options/options_replan.h"
 #include "launch/options/options_simulate.h"
 #include "launch/options/options_stages.h"
+#include "launch/options/options_staleness.h"
 #include "launch/options/options_synthetic.h"
 #include "launch/options/options_trace.h"
 #include "models/text/byte_tokenizer.h"
@@ -166,6 +167,7 @@ int mtlm_options_check(const struct mtlm_options *options,
         || mtlm_options_synthetic_check(options, err) < 0
         || mtlm_options_bound_check(options, err) < 0
         || mtlm_options_replan_check(options, err) < 0
+        || mtlm_options_staleness_check(options, err) < 0
         || mtlm_options_recipe_check(options, err) < 0)
         return -1;
     return check_numbers(options, err);

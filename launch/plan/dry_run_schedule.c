@@ -5,8 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "graph/build/version.h"
 #include "graph/order/order_slots.h"
 #include "graph/predict/hold.h"
+#include "graph/predict/steady.h"
 #include "graph/predict/work.h"
 #include "launch/plan/dry_run_schedule.h"
 #include "launch/plan/plan_bound.h"
@@ -149,6 +151,38 @@ static void print_shares(const struct mtlm_evaluation *e, const char *name,
             "                 (by evaluation: FLOPs as times, messages free)\n",
             name, 100 * e->all_bubble, 100 * e->bubble, e->makespan_s / work_s,
             100 * (1 - work_s / least_s), least_s / work_s);
+}
+
+/* Prints the steady state of iterations that overlap.  work_s: as in
+ * plan_modes.h. */
+static void print_steady(const struct mtlm_program_config *config,
+                         const struct mtlm_work *work, double work_s, FILE *out)
+{
+    const int m = config->microbatches;
+    struct mtlm_steady steady;
+
+    fprintf(out, "staleness        1: two versions of weights and gradients; ");
+    if (work->pipeline.order || mtlm_program_is_chained(config)) {
+        fprintf(out, "an order ends with its iteration\n");
+        return;
+    }
+    steady = mtlm_steady_evaluate(work);
+    if (m < steady.held) {
+        fprintf(out,
+                "%d microbatches are fewer than the\n"
+                "                 %d that a stage holds, so passes wait for "
+                "the optimizer\n",
+                m, steady.held);
+        return;
+    }
+    if (work_s > 0)
+        fprintf(out, "steady state:\n                 %.4f x that rank's work",
+                m * steady.microbatch_s / work_s);
+    else
+        fprintf(out, "steady state:\n                 %.6g s",
+                m * steady.microbatch_s);
+    fprintf(out, ", bubble %.2f %% of all ranks, %.2f %% of the busiest rank\n",
+            100 * steady.all_bubble, 100 * steady.bubble);
 }
 
 /* ---- as a picture ---- */
@@ -297,6 +331,8 @@ int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
         print_shares(&e, files->name, out);
     }
     work_s = files->times ? 0 : (1 - e.bubble) * e.makespan_s;
+    if (mtlm_version_count(config) > 1)
+        print_steady(config, &work, work_s, out);
     if (config->order)
         mtlm_plan_modes_print(config, files->without, work_s, out);
     if (files->noise)

@@ -132,7 +132,9 @@ void mtlm_order_choice_search(struct mtlm_options *options,
 {
     struct mtlm_found_order windows = {0}, found = {0};
 
-    search_order(options, wish, config, chunks, &windows, &found);
+    /* The end of an order would be a flush. */
+    if (config->weight_staleness == 0)
+        search_order(options, wish, config, chunks, &windows, &found);
     note_search(options, config, &windows, &found);
     note_limit(options, config);
 }
@@ -148,6 +150,7 @@ void mtlm_order_choice_places(struct mtlm_options *options,
 
     if (!workers_wait() || !mtlm_ring_times(config) || config->order
         || config->stage_windows || config->eval_only
+        || config->weight_staleness > 0
         || config->schedule->sizing == MTLM_SIZING_SEARCH
         || mtlm_options_schedule_follows(options)
         || !mtlm_search_order_own(config, &windows, &found))

@@ -86,6 +86,7 @@ static void describe_run(const struct mtlm_job *job, const struct about *about,
         .virtual_stages = l->virtual_stages,
         .placement = l->placement,
         .microbatches = mtlm_job_microbatches_traced(job),
+        .overlapping = job->options.weight_staleness > 0,
         .model = job->options.preset
                      ? job->options.preset
                      : mtlm_model_family_name(job->options.model.family),

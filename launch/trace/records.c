@@ -106,6 +106,7 @@ struct mtlm_trace_records *mtlm_trace_records_create(
 
     records->n = n;
     records->ranks = info->ranks;
+    records->overlapping = info->overlapping;
     records->record = mtlm_calloc(n, sizeof(*record));
     records->issue_ns = mtlm_calloc(n, sizeof(*records->issue_ns));
     for (size_t k = 0; k < n; k++) {

@@ -18,6 +18,7 @@ struct mtlm_trace_records {
     int64_t *issue_ns; /* [n] start as recorded */
     size_t n;
     int ranks;
+    bool overlapping; /* as in struct mtlm_trace_info */
     size_t *first; /* [ranks + 1] rank r's are first[r] .. first[r + 1] - 1 */
     /* The workers that count: those for compute nodes and those that ran one,
      * by rank, then number.  Rank r has worker[first_worker[r]] ..

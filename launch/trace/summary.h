@@ -7,9 +7,10 @@
  * The window of iteration e on a rank begins when the last optimizer node of e
  * - 1 ends.  The window ends when the last optimizer node of e ends.  A window
  * with validation does not count.  A window of an iteration that some rank did
- * not finish does not count either.  If no window counts (one iteration, no
- * optimizer), every rank's window goes from the origin to the last end over all
- * ranks.
+ * not finish does not count either.  Of iterations that overlap, the last one
+ * does not count: no next one fills its end.  If no window counts (one
+ * iteration, no optimizer), every rank's window goes from the origin to the
+ * last end over all ranks.
  *
  * Busy is the time of nodes on workers inside the windows.  A worker that only
  * runs nodes on host state (MTLM_CLASS_HOST) does not count as a worker.  A

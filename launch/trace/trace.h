@@ -57,6 +57,7 @@ struct mtlm_trace_info {
     int virtual_stages;            /* v: stages of the model per rank */
     enum mtlm_placement placement; /* of the stages on the ranks */
     int microbatches;              /* m: per iteration and pipeline */
+    bool overlapping; /* iterations overlap: the last one does not count */
     const char *model;
     const char *layout;   /* for people, such as "TP 2 x PP 2" */
     const char *schedule; /* as --schedule names it */

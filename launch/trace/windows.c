@@ -160,6 +160,7 @@ static void find_windows(const struct mtlm_trace_records *records,
     const int ranks = records->ranks, first = summary->first_iteration;
     struct mtlm_trace_spans *eval = mtlm_calloc(ranks, sizeof(*eval));
     int64_t *end = optimizer_ends(records, first, summary->last_iteration);
+    const int last = summary->last_iteration - records->overlapping;
 
     for (int r = 0; r < ranks; r++)
         eval[r] = find_validation(records, r);
@@ -167,7 +168,7 @@ static void find_windows(const struct mtlm_trace_records *records,
         struct mtlm_trace_iteration *e = &summary->iteration[i];
         const int64_t *mine = end + (size_t) (e->iteration - first) * ranks;
 
-        if (e->iteration > first
+        if (e->iteration > first && e->iteration <= last
             && window_counts(mine - ranks, mine, eval, ranks)) {
             add_windows(e, windows, &windows->iteration[i * ranks],
                         mine - ranks, mine, ranks);

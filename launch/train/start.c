@@ -219,6 +219,9 @@ static void print_start(struct mtlm_job *job)
         printf("precision: %s weights and activations, fp32 masters, moments "
                "and gradients\n",
                o->bf16 ? "bf16" : "fp16");
+    if (o->weight_staleness && !o->eval_only)
+        printf("staleness: gradients at the weights of one step before, two "
+               "versions of weights and gradients\n");
     mtlm_job_transport_print(job);
     if (o->cluster_file)
         printf("synthetic: durations of %s, nothing is computed\n",

@@ -139,8 +139,10 @@ static void log_iteration(struct mtlm_train *s, int64_t e,
 
     if (o->log_params_norm && (line_due || s->job->metrics))
         ended.params_norm = mtlm_run_params_norm(s->job->run, e);
-    /* The window needs the end of the previous iteration. */
+    /* The window needs the end of the previous iteration; if iterations
+     * overlap, also the begin of the next one. */
     if (mtlm_job_records(s->job, e) && mtlm_job_records(s->job, e - 1)
+        && (!o->weight_staleness || mtlm_job_records(s->job, e + 1))
         && e > s->job->begin.iteration)
         ended.traced = traced(s, e, ahead);
     mtlm_train_log_add(&s->log, &ended);

@@ -6,6 +6,7 @@
 
 #include "codelets/value.h"
 #include "graph/build/program_build.h"
+#include "graph/build/version.h"
 #include "tests/graph/interpreter_rank.h"
 
 struct interpreter *interpreter_create(const struct mtlm_program_config *config)
@@ -33,9 +34,10 @@ struct interpreter *interpreter_create(const struct mtlm_program_config *config)
                 continue;
             rank->memory[i] = mtlm_calloc(t->slots, sizeof(void *));
             for (int s = 0; s < t->slots; s++)
-                rank->memory[i][s] = t->block < 0
-                                         ? mtlm_calloc(1, mtlm_tensor_bytes(t))
-                                         : rank->block[t->block] + t->offset;
+                rank->memory[i][s] =
+                    t->block < 0
+                        ? mtlm_calloc(1, mtlm_tensor_bytes(t))
+                        : rank->block[t->block] + t->offset + s * t->stride;
         }
     }
     return in;
@@ -89,12 +91,16 @@ void *interpreter_data_of(struct interpreter *in, int rank,
 void *interpreter_data(struct interpreter *in, int rank,
                        struct mtlm_tensor *tensor)
 {
-    return interpreter_data_of(in, rank, tensor, 0);
+    return interpreter_data_of(in, rank, tensor,
+                               tensor->by_iteration ? in->iteration : 0);
 }
 
 int64_t interpreter_use(const struct interpreter *in,
-                        const struct mtlm_item *item)
+                        const struct mtlm_item *item,
+                        const struct mtlm_tensor *tensor)
 {
+    if (tensor && tensor->by_iteration)
+        return in->iteration;
     return item->microbatch < 0 ? in->iteration
                                 : in->first_microbatch + item->microbatch;
 }
@@ -127,8 +133,9 @@ static void compute(struct interpreter *in, struct rank *rank)
     void *operand[MTLM_MAX_POINTERS], *ptr[MTLM_MAX_POINTERS];
 
     for (int i = 0; i < mtlm_call_n_operands(&node->call); i++)
-        operand[i] = interpreter_slot(rank, mtlm_node_use(node, i).tensor,
-                                      interpreter_use(in, item));
+        operand[i] = interpreter_slot(
+            rank, mtlm_node_use(node, i).tensor,
+            interpreter_use(in, item, mtlm_node_use(node, i).tensor));
     mtlm_call_spread(&node->call, operand, ptr);
     mtlm_value_run_cpu(ptr, &node->call, &context);
     rank->at++;
@@ -149,6 +156,7 @@ static bool step(struct interpreter *in, struct rank *rank)
         || (in->stop_before_step
             && (item->node->call.kind == MTLM_OP_ADAM
                 || item->node->call.kind == MTLM_OP_ADAM_MASTER
+                || item->node->call.kind == MTLM_OP_ADAM_VERSION
                 || item->node->call.kind == MTLM_OP_BUCKET_ALL_GATHER)))
         return false;
     switch (mtlm_ops[item->node->call.kind]->op_class) {
@@ -225,7 +233,10 @@ static struct mtlm_items *eval_items(struct mtlm_program *program)
 
 void interpreter_init(struct interpreter *in)
 {
-    start(in, 0, init_items);
+    const struct mtlm_program_config *config = &in->rank[0].program->config;
+
+    for (int i = 0; i < mtlm_version_count(config); i++)
+        start(in, i, init_items);
 }
 
 void interpreter_iteration(struct interpreter *in, int64_t iteration,

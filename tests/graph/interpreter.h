@@ -42,7 +42,7 @@ void interpreter_decode(struct interpreter *in, enum interpreter_decode part,
 void *interpreter_data_of(struct interpreter *in, int rank,
                           struct mtlm_tensor *tensor, int64_t slot);
 
-/* Slot 0 of a tensor of rank. */
+/* Slot 0 of a tensor of rank, or the version of the iteration that ran last. */
 void *interpreter_data(struct interpreter *in, int rank,
                        struct mtlm_tensor *tensor);
 

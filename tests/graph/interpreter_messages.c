@@ -51,7 +51,7 @@ static void move(struct interpreter *in, struct rank *rank, bool received,
         struct mtlm_tensor *t = use.tensor;
         double *at =
             flat + (bucket ? t->offset / (int) mtlm_dtype_bytes(t->dtype) : 0);
-        void *p = interpreter_slot(rank, t, interpreter_use(in, item));
+        void *p = interpreter_slot(rank, t, interpreter_use(in, item, t));
 
         if (use.control || (use.access == MTLM_W) != received)
             continue;
@@ -164,10 +164,10 @@ bool interpreter_p2p(struct interpreter *in, struct rank *rank)
     const struct mtlm_node *node = item->node;
     const int peer = node->call.attr.p2p.peer;
     const int64_t tag =
-        node->call.attr.p2p.tag + interpreter_use(in, item) * 1000;
+        node->call.attr.p2p.tag + interpreter_use(in, item, NULL) * 1000;
     const size_t bytes = mtlm_tensor_bytes(node->operand[0]);
-    void *p =
-        interpreter_slot(rank, node->operand[0], interpreter_use(in, item));
+    void *p = interpreter_slot(rank, node->operand[0],
+                               interpreter_use(in, item, NULL));
 
     if (node->call.kind == MTLM_OP_SEND) {
         struct mail *mail = mtlm_calloc(1, sizeof(*mail));

@@ -35,10 +35,11 @@ struct interpreter {
 
 void *interpreter_slot(const struct rank *rank, struct mtlm_tensor *tensor,
                        int64_t use);
-/* The use of an item's tensors: its microbatch, counted from the first of the
- * run, or the iteration. */
+/* The use of an item's tensor: its microbatch, counted from the first of the
+ * run, or the iteration.  tensor NULL: without versions. */
 int64_t interpreter_use(const struct interpreter *in,
-                        const struct mtlm_item *item);
+                        const struct mtlm_item *item,
+                        const struct mtlm_tensor *tensor);
 /* NULL: the rank is at its end. */
 const struct mtlm_item *interpreter_current(const struct rank *rank);
 

@@ -14,6 +14,8 @@
 #include "runtime/base/memory.h"
 #include "tests/graph/small.h"
 
+static const struct mtlm_submission first = {.lane = -1};
+
 /* A node as it is submitted. */
 struct call {
     const struct mtlm_node *node;
@@ -56,8 +58,9 @@ static void assert_definition(const struct mtlm_graph *graph,
     bool *got = mtlm_calloc((size_t) n * n, 1);
 
     for (int i = 0; i < n; i++) {
+        const struct mtlm_submission at = {call[i].use, 0, -1};
         const struct mtlm_predecessors p =
-            mtlm_dependencies_add(d, call[i].node, call[i].use, -1, 3 + 2 * i);
+            mtlm_dependencies_add(d, call[i].node, &at, 3 + 2 * i);
 
         for (int k = 0; k < p.n; k++) {
             assert_true(k == 0 || p.task[k] > p.task[k - 1]);
@@ -116,7 +119,7 @@ static void test_readers_wait_for_the_writer_and_a_writer_for_readers(
         int n = 0;
 
         mtlm_node_add_use(x, t, access[i], i % 2 == 0);
-        p = mtlm_dependencies_add(d, x, 0, -1, i);
+        p = mtlm_dependencies_add(d, x, &first, i);
         for (; want[i][n] >= 0; n++)
             assert_int_equal(p.task[n], want[i][n]);
         assert_int_equal(p.n, n);
@@ -147,9 +150,9 @@ static void test_a_writer_of_several_tensors_waits_for_each_reader_once(
 
         mtlm_node_add_use(x, t[i % TENSORS], MTLM_R, false);
         mtlm_node_add_use(x, t[(i + 1) % TENSORS], MTLM_R, false);
-        mtlm_dependencies_add(d, x, 0, -1, i);
+        mtlm_dependencies_add(d, x, &first, i);
     }
-    p = mtlm_dependencies_add(d, writer, 0, -1, READERS);
+    p = mtlm_dependencies_add(d, writer, &first, READERS);
     assert_int_equal(p.n, READERS);
     for (int i = 0; i < READERS; i++)
         assert_int_equal(p.task[i], i);

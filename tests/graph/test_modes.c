@@ -60,6 +60,8 @@ static struct mtlm_program_config config_of(const struct way *way)
 
 /* ---- one node ---- */
 
+static const struct mtlm_submission first = {0};
+
 /* Each handle and its mode. */
 struct asked {
     struct starpu_data_descr *data; /* [n] */
@@ -82,7 +84,7 @@ static void ask_for_message(const struct mtlm_run_data *data,
     struct mtlm_message m = {0};
     int at = 0;
 
-    mtlm_run_message_of(data, node, 0, handles, control, &m);
+    mtlm_run_message_of(data, node, &first, handles, control, &m);
     for (int i = 0; i < m.n_handles; i++, at++)
         add(asked, m.handle[i], mtlm_engine_message_mode(&m, at));
     for (int i = 0; i < m.n_into; i++, at++)
@@ -150,8 +152,8 @@ static int check_node(struct mtlm_run *run, const struct mtlm_node *node)
     for (int i = 0; i < asked.n; i++) {
         const struct mtlm_use use = mtlm_node_use(node, i);
 
-        check_use(node, use, mtlm_run_data_handle(&run->data, use.tensor, 0),
-                  &asked);
+        check_use(node, use,
+                  mtlm_run_data_handle(&run->data, use.tensor, &first), &asked);
         ordered += is_message(node) && use.control && use.access == MTLM_R;
     }
     free(asked.data);

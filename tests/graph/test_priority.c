@@ -174,6 +174,44 @@ static void test_priorities_start_over_after_a_cycle(void **state)
     }
 }
 
+/* Rolling: the class goes before the iteration, within a class the older
+ * iteration goes first, and the optimizer before all. */
+static void test_rolling_iterations_are_one_long_iteration(void **state)
+{
+    (void) state;
+    for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+        struct mtlm_priority p = sizes[s];
+        const int last = p.microbatches - 1, deepest = p.chunks - 1;
+        int64_t cycle;
+
+        p.rolling = true;
+        cycle = mtlm_priority_cycle(&p);
+        assert_true(cycle > 1000);
+        for (int64_t e = 0; e < cycle; e += e == 1 ? cycle - 3 : 1) {
+            const int64_t base = mtlm_priority_base(&p, e);
+            const int64_t next = mtlm_priority_base(&p, e + 1);
+            const int64_t end = mtlm_priority_base(&p, cycle - 1);
+
+            for (int f = MTLM_PHASE_FORWARD; f <= MTLM_PHASE_WEIGHT; f++) {
+                const int best = p.order == &mtlm_priority_by_groups ? 0
+                                 : f == MTLM_PHASE_FORWARD           ? deepest
+                                                                     : 0;
+
+                assert_true(mtlm_priority(&p, f, last, best) + base
+                                > mtlm_priority(&p, f, 0, best) + next
+                            || e + 1 == cycle);
+                assert_true(mtlm_priority(&p, MTLM_PHASE_OPTIMIZER, -1, 0) + end
+                            > mtlm_priority(&p, f, 0, best)
+                                  + mtlm_priority_base(&p, 0));
+            }
+            assert_true(mtlm_priority(&p, MTLM_PHASE_FORWARD, last, 0) + end
+                        > mtlm_priority(&p, MTLM_PHASE_WEIGHT, 0, 0)
+                              + mtlm_priority_base(&p, 0));
+            assert_in_range(base + (int64_t) INT_MAX, 0, INT_MAX);
+        }
+    }
+}
+
 /* A node beyond the span would go before an older iteration's, or overflow;
  * a validation has more microbatches than an iteration. */
 static void test_every_node_of_a_program_is_within_the_span(void **state)
@@ -211,6 +249,7 @@ int main(void)
             test_forward_takes_the_deepest_chunk_and_then_the_oldest),
         cmocka_unit_test(test_no_iteration_overflows),
         cmocka_unit_test(test_priorities_start_over_after_a_cycle),
+        cmocka_unit_test(test_rolling_iterations_are_one_long_iteration),
         cmocka_unit_test(test_every_node_of_a_program_is_within_the_span),
     };
 

@@ -1,5 +1,5 @@
 /* What the ranks copy for a checkpoint: together all of the model, each element
- * once, in fp32. */
+ * once, in fp32; a version before, in the type of the weight. */
 
 #include "config.h"
 
@@ -30,7 +30,8 @@ static void see(struct seen *seen, const struct mtlm_parameter *p, int what)
     const int64_t first = what != MTLM_SAVED_VALUE || p->master ? p->first : 0;
 
     assert_true(p->number < MOST_PARAMS);
-    assert_int_equal(t->dtype, MTLM_REAL);
+    assert_int_equal(t->dtype,
+                     what == MTLM_SAVED_BEFORE ? p->weight->dtype : MTLM_REAL);
     assert_int_equal(t->storage, MTLM_STORE_SAVED);
     seen->n[p->number] = p->info.rows * p->info.cols;
     if (!seen->times[p->number][what])
@@ -77,7 +78,8 @@ static void look(struct seen *seen, const struct mtlm_program *program)
 static void check(const struct mtlm_program_config *config)
 {
     struct small_ranks ranks = small_ranks_create(config);
-    const int kinds = config->save == MTLM_SAVE_ALL       ? MTLM_SAVED_COUNT
+    const int kinds = config->save == MTLM_SAVE_ALL
+                          ? MTLM_SAVED_BEFORE + config->weight_staleness
                       : config->save == MTLM_SAVE_WEIGHTS ? 1
                                                           : 0;
     const int64_t params = mtlm_param_numbers(&config->model);
@@ -104,15 +106,16 @@ static void test_every_element_is_copied_by_one_rank(void **state)
 
     (void) state;
     for (size_t l = 0; l < sizeof(layouts) / sizeof(layouts[0]); l++)
-        for (int way = 0; way < 12; way++) {
+        for (int way = 0; way < 18; way++) {
             struct mtlm_program_config config =
                 small_config(layouts[l][0], layouts[l][1], 2);
 
             config.layout.virtual_stages = layouts[l][2];
             config.layout.dp = layouts[l][3];
-            config.distributed_optimizer = way & 1;
-            config.value = way & 2 ? MTLM_BF16 : MTLM_REAL;
-            config.save = way / 4;
+            config.distributed_optimizer = way % 3 == 1;
+            config.weight_staleness = way % 3 == 2;
+            config.value = way / 3 % 2 ? MTLM_BF16 : MTLM_REAL;
+            config.save = way / 6;
             check(&config);
         }
 }

@@ -122,8 +122,9 @@ void weight_put(struct interpreter *in, enum mtlm_param kind, int64_t layer,
             const struct mtlm_parameter *p = mtlm_program_param(
                 interpreter_program(in, r), kind, layer, head == 1);
 
-            if (p)
-                move_shard(p, whole, interpreter_data(in, r, p->weight), true);
+            for (int s = 0; p && s < p->weight->slots; s++)
+                move_shard(p, whole, interpreter_data_of(in, r, p->weight, s),
+                           true);
         }
 }
 

@@ -28,7 +28,7 @@ void normal_numbers(mtlm_real *x, int64_t n, uint64_t seed, uint64_t stream);
 mtlm_real *weight_whole(struct interpreter *in, enum mtlm_param kind,
                         int64_t layer, int which);
 
-/* Gives every shard and copy of a weight its part of the whole. */
+/* Gives every shard, copy and version of a weight its part of the whole. */
 void weight_put(struct interpreter *in, enum mtlm_param kind, int64_t layer,
                 mtlm_real *whole);
 

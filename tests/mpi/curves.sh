@@ -40,6 +40,10 @@ iterations=(--train-iters $steps --lr-warmup-iters 5)
 layout 2 2
 like_torch 'GPT, T2 x P2' 4 '--vocab 257 --decay 800' --model gpt-tiny \
     "${iterations[@]}" "${parallel[@]}"
+layout 1 2 2
+like_torch 'GPT, P2 x D2, weights of one step before' 4 \
+    '--vocab 257 --decay 800 --staleness' --model gpt-tiny "${iterations[@]}" \
+    "${parallel[@]}" --weight-staleness 1
 layout 1 1 4
 ! full_tier || like_torch 'GPT, D4, distributed optimizer' 4 '--vocab 257 --decay 800' \
     --model gpt-tiny "${iterations[@]}" "${parallel[@]}" \

@@ -8,8 +8,9 @@ DIR is of --dump-first-step with --dump-samples, LOG is what the training
 printed with --log-interval 1.  The recipe is written down again here: AdamW
 with decoupled weight decay, none for vectors (biases, layernorms); clipping of
 the whole norm; warm-up from 0 and cosine decay over samples; the batch of each
-step by consumed samples.  The loss of a step must be within 1e-5 of
-PyTorch's.
+step by consumed samples.  With --staleness, each gradient is that of the weights
+before the last step (PipeDream-2BW's rule).  The loss of a step must be within
+1e-5 of PyTorch's.
 """
 
 import argparse
@@ -92,11 +93,22 @@ def make_optimizer(model, o):
     )
 
 
+def copy_of(model):
+    return [p.detach().clone() for p in model.parameters()]
+
+
+def put(model, values):
+    with torch.no_grad():
+        for p, value in zip(model.parameters(), values):
+            p.copy_(value)
+
+
 def train(model, batch, o, steps):
     """Yields what the log should hold."""
     optimizer = make_optimizer(model, o)
     fields = {n: torch.from_numpy(v.astype(np.int64)) for n, v in batch.items()}
     samples = 0
+    before = copy_of(model)
     for _ in range(steps):
         size = batch_size(o, samples)
         microbatches = [
@@ -104,7 +116,12 @@ def train(model, batch, o, steps):
             for at in range(samples, samples + size, o.micro_batch)
         ]
         optimizer.zero_grad()
+        now = copy_of(model)
+        if o.staleness:
+            put(model, before)
         losses = accumulate(model, microbatches)
+        put(model, now)
+        before = now
         norm = torch.nn.utils.clip_grad_norm_(model.parameters(), o.clip)
         zeros = sum((p.grad == 0).sum().item() for p in model.parameters())
         for group in optimizer.param_groups:
@@ -162,6 +179,7 @@ def main():
     parser.add_argument("--beta1", type=float, default=0.9)
     parser.add_argument("--beta2", type=float, default=0.999)
     parser.add_argument("--post-layernorm", action="store_true")
+    parser.add_argument("--staleness", action="store_true")
     parser.add_argument("--steps", type=int, required=True)
     parser.add_argument("dump", metavar="DIR")
     parser.add_argument("log", metavar="LOG")
