@@ -531,6 +531,9 @@
         "FILE",                                                                \
         "with --dry-run: write the evaluated order of F, B and W to FILE, in " \
         "the CSV of torch.distributed.pipelining")                             \
+    OPT(GENERAL, MODES_OUT, "modes-out", TEXT, modes_out, "", 0, 0, "FILE",    \
+        "with --dry-run: write the seconds of an iteration in each mode to "   \
+        "FILE, of each seed of --jitter, as CSV")                              \
     OPT(GENERAL, BOUND, "bound", CHOICE, bound, "path", 0, 0, "path|lp",       \
         "with --dry-run: the least that any schedule takes, by the longest "   \
         "path and the work, or also by memory: linear programs")               \

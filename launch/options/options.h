@@ -216,6 +216,7 @@ struct mtlm_options {
 
     char *svg;          /* picture of the plan, or NULL */
     char *schedule_out; /* order of the plan, or NULL */
+    char *modes_out;    /* seconds of the plan's modes, or NULL */
     enum mtlm_bound_kind bound;
     char *bound_out; /* proof of the bound, or NULL */
 

@@ -3,8 +3,9 @@
 
 #include "launch/options/options.h"
 
-/* Refuses --bound lp without a plan, without times and without GLPK, and
- * --bound-out without --bound lp.  -1 with MTLM_EXIT_USAGE. */
+/* Refuses --modes-out without a plan or without times; --bound lp without a
+ * plan, without times and without GLPK; --bound-out without --bound lp.  -1
+ * with MTLM_EXIT_USAGE. */
 int mtlm_options_bound_check(const struct mtlm_options *options,
                              struct mtlm_error *err);
 

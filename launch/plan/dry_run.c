@@ -288,6 +288,7 @@ static int print_plan(const struct dry_run *d, struct mtlm_error *err)
         .bound = o->bound_out,
         .times = times,
         .without = without_order(o),
+        .modes = o->modes_out,
         .noise = mtlm_noise_is_any(&o->jitter) ? &o->jitter : NULL,
         .seed = o->seed};
 

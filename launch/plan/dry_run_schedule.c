@@ -296,6 +296,23 @@ static void number_workers(struct mtlm_evaluation *e,
     free(free_at);
 }
 
+/* Prints the modes under noise, and writes their iterations. */
+static int plan_noise(const struct mtlm_program_config *config,
+                      const struct mtlm_dry_run_files *files, double work_s,
+                      FILE *out, struct mtlm_error *err)
+{
+    struct mtlm_plan_noise plan = mtlm_plan_noise_evaluate(
+        config, files->noise, files->seed, files->without);
+    int rc = 0;
+
+    if (files->noise)
+        mtlm_plan_noise_print(&plan, work_s, out);
+    if (files->modes)
+        rc = mtlm_plan_noise_write(&plan, files->modes, err);
+    mtlm_plan_noise_free(&plan);
+    return rc;
+}
+
 int mtlm_dry_run_schedule_check(const struct mtlm_program_config *config,
                                 struct mtlm_error *err)
 {
@@ -335,13 +352,12 @@ int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
         print_steady(config, &work, work_s, out);
     if (config->order)
         mtlm_plan_modes_print(config, files->without, work_s, out);
-    if (files->noise)
-        mtlm_plan_noise_print(config, files->noise, files->seed, files->without,
-                              work_s, out);
+    if (files->noise || files->modes)
+        rc = plan_noise(config, files, work_s, out, err);
     print_windows(&work, out);
     if (config->layout.virtual_stages > 1 && mtlm_program_is_ordered(config))
         print_slots(config, &work, out);
-    if (files->bound_lp)
+    if (rc == 0 && files->bound_lp)
         rc = mtlm_plan_bound(config, &work, &e, files->bound, out, err);
     if (rc == 0 && files->svg)
         rc = draw(&work, &e, files, err);

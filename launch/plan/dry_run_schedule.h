@@ -18,6 +18,7 @@ struct mtlm_dry_run_files {
     const char *bound;        /* launch/plan/plan_bound.h, or NULL */
     const char *times;        /* option and file that config->times are from */
     const char *without;      /* as in mtlm_plan_modes_list() */
+    const char *modes;        /* mtlm_plan_noise_write(), or NULL */
     const struct mtlm_noise *noise; /* of --jitter, or NULL */
     int64_t seed;                   /* the first seed of the noise */
 };

@@ -9,29 +9,23 @@
 
 #include "graph/predict/hold.h"
 #include "graph/predict/work.h"
-#include "launch/plan/plan_modes.h"
 #include "launch/plan/plan_noise.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/plural.h"
+#include "runtime/file/output_file.h"
 #include "runtime/machine/plugin.h"
 
 enum { SEEDS = 20 };
 
-/* The draws of a plan. */
-struct plan_draws {
-    const struct mtlm_noise *noise;
-    int64_t seed;
-    int n, replicas; /* iterations, each with so many replicas */
-};
-
-static struct plan_draws draws_of(const struct mtlm_noise *noise, int64_t seed)
+static struct mtlm_plan_draws draws_of(const struct mtlm_noise *noise,
+                                       int64_t seed)
 {
-    const struct mtlm_noise_table *table = noise->table;
+    const struct mtlm_noise_table *table = noise ? noise->table : NULL;
 
     if (table)
-        return (struct plan_draws){noise, seed, table->iterations,
-                                   table->replicas};
-    return (struct plan_draws){noise, seed, SEEDS, 1};
+        return (struct mtlm_plan_draws){noise, seed, table->iterations,
+                                        table->replicas};
+    return (struct mtlm_plan_draws){noise, seed, noise ? SEEDS : 1, 1};
 }
 
 /* A mean and half of its 95 % interval. */
@@ -69,6 +63,17 @@ static struct plan_interval interval_of(const double *value, int n)
     return found;
 }
 
+/* Returns iteration i of the draws. */
+static struct mtlm_noise_draws draw_of(const struct mtlm_plan_draws *draws,
+                                       int i)
+{
+    const bool measured = draws->noise && draws->noise->table;
+
+    return (struct mtlm_noise_draws){.noise = draws->noise,
+                                     .seed = draws->seed + (measured ? 0 : i),
+                                     .iteration = measured ? i : 0};
+}
+
 /* Returns the iteration of the slowest replica: replicas meet at its end. */
 static double slowest_replica(struct mtlm_work *work,
                               const struct mtlm_program_config *config,
@@ -89,28 +94,50 @@ static double slowest_replica(struct mtlm_work *work,
 
 /* Sets seconds[of->n] to the iterations of the program. */
 static void evaluate(const struct mtlm_program_config *config,
-                     const struct plan_draws *of, double *seconds)
+                     const struct mtlm_plan_draws *of, double *seconds)
 {
     const bool waits = strcmp(mtlm_plugin_wanted(), "mtlm") == 0
                        && !mtlm_program_is_chained(config);
     struct mtlm_work work = mtlm_work_create(config);
-    struct mtlm_noise_draws draws = {.noise = of->noise, .seed = of->seed};
 
     if (waits)
         work.pipeline.hold = mtlm_hold_choose(&work.pipeline, NULL);
-    work.pipeline.noise = &draws;
     for (int i = 0; i < of->n; i++) {
-        if (of->noise->table)
-            draws.iteration = i;
-        else
-            draws.seed = of->seed + i;
+        struct mtlm_noise_draws draws = draw_of(of, i);
+
+        work.pipeline.noise = of->noise ? &draws : NULL;
         seconds[i] = slowest_replica(&work, config, &draws, of->replicas);
     }
+    work.pipeline.noise = NULL;
     mtlm_work_free(&work);
 }
 
+struct mtlm_plan_noise mtlm_plan_noise_evaluate(
+    const struct mtlm_program_config *config, const struct mtlm_noise *noise,
+    int64_t seed, const char *without)
+{
+    struct mtlm_plan_noise plan = {.draws = draws_of(noise, seed)};
+    const int n = plan.draws.n;
+
+    plan.modes = mtlm_plan_modes_list(config, without, plan.mode);
+    plan.seconds =
+        mtlm_calloc((size_t) (plan.modes + 1) * n, sizeof(*plan.seconds));
+    for (int i = 0; i < plan.modes; i++)
+        evaluate(&plan.mode[i].config, &plan.draws,
+                 plan.seconds + (size_t) i * n);
+    return plan;
+}
+
+void mtlm_plan_noise_free(struct mtlm_plan_noise *plan)
+{
+    free(plan->seconds);
+    plan->seconds = NULL;
+}
+
+/* ---- in words ---- */
+
 /* Prints which draws the plan has. */
-static void print_draws(const struct plan_draws *draws, FILE *out)
+static void print_draws(const struct mtlm_plan_draws *draws, FILE *out)
 {
     if (draws->noise->table)
         fprintf(out,
@@ -121,43 +148,87 @@ static void print_draws(const struct plan_draws *draws, FILE *out)
                 draws->seed, draws->seed + draws->n - 1);
 }
 
-/* Prints a mode beside the first one; seconds: overwritten. */
-static void print_beside(const char *name, const double *first, double *seconds,
-                         int n, FILE *out)
+/* Prints a mode beside the first one. */
+static void print_beside(const char *name, const double *first,
+                         const double *seconds, int n, FILE *out)
 {
+    double *more = mtlm_calloc(n, sizeof(*more));
     struct plan_interval found;
 
     for (int i = 0; i < n; i++)
-        seconds[i] = 100 * (seconds[i] / first[i] - 1);
-    found = interval_of(seconds, n);
+        more[i] = 100 * (seconds[i] / first[i] - 1);
+    found = interval_of(more, n);
     fprintf(out, "%s %+.2f +- %.2f %%", name, found.mean, found.half);
+    free(more);
 }
 
-void mtlm_plan_noise_print(const struct mtlm_program_config *config,
-                           const struct mtlm_noise *noise, int64_t seed,
-                           const char *without, double work_s, FILE *out)
+void mtlm_plan_noise_print(const struct mtlm_plan_noise *plan, double work_s,
+                           FILE *out)
 {
-    const struct plan_draws draws = draws_of(noise, seed);
-    struct mtlm_plan_mode mode[MTLM_PLAN_MODES];
-    const int n = mtlm_plan_modes_list(config, without, mode);
-    double *first = mtlm_calloc(2 * draws.n, sizeof(*first));
-    double *seconds = first + draws.n;
-    struct plan_interval found;
+    const int n = plan->draws.n;
+    const double *first = plan->seconds;
+    const struct plan_interval found = interval_of(first, n);
 
-    for (int i = 0; i < n; i++) {
-        evaluate(&mode[i].config, &draws, i == 0 ? first : seconds);
-        if (i > 0) {
-            fprintf(out, i == 1 ? ";\n                 beside it " : ", ");
-            print_beside(mode[i].name, first, seconds, draws.n, out);
-            continue;
-        }
-        found = interval_of(first, draws.n);
-        print_draws(&draws, out);
-        fprintf(out, "%s %.6g%s +- %.2f %%", mode[0].name,
-                work_s > 0 ? found.mean / work_s : found.mean,
-                work_s > 0 ? " x" : " s", 100 * found.half / found.mean);
+    if (plan->modes == 0)
+        return;
+    print_draws(&plan->draws, out);
+    fprintf(out, "%s %.6g%s +- %.2f %%", plan->mode[0].name,
+            work_s > 0 ? found.mean / work_s : found.mean,
+            work_s > 0 ? " x" : " s", 100 * found.half / found.mean);
+    for (int i = 1; i < plan->modes; i++) {
+        fprintf(out, i == 1 ? ";\n                 beside it " : ", ");
+        print_beside(plan->mode[i].name, first, first + (size_t) i * n, n, out);
     }
-    if (n > 0)
-        fprintf(out, "\n");
-    free(first);
+    fprintf(out, "\n");
+}
+
+/* ---- as a file ---- */
+
+static int write_text(struct mtlm_output_file *file, char *text,
+                      struct mtlm_error *err)
+{
+    const int rc = mtlm_output_file_write(file, text, strlen(text), err);
+
+    free(text);
+    return rc;
+}
+
+static int write_mode(struct mtlm_output_file *file,
+                      const struct mtlm_plan_noise *plan, int mode,
+                      struct mtlm_error *err)
+{
+    const struct mtlm_plan_mode *m = &plan->mode[mode];
+    const int n = plan->draws.n;
+    int rc = 0;
+
+    for (int i = 0; rc == 0 && i < n; i++) {
+        const struct mtlm_noise_draws draws = draw_of(&plan->draws, i);
+
+        rc = write_text(file,
+                        mtlm_sprintf("%s,%" PRId64 ",%" PRId64 ",%.17g\n",
+                                     m->without ? "emergent" : m->name,
+                                     (int64_t) draws.seed, draws.iteration,
+                                     plan->seconds[(size_t) mode * n + i]),
+                        err);
+    }
+    return rc;
+}
+
+int mtlm_plan_noise_write(const struct mtlm_plan_noise *plan, const char *path,
+                          struct mtlm_error *err)
+{
+    struct mtlm_output_file *file = mtlm_output_file_create(path, err);
+    int rc;
+
+    if (!file)
+        return -1;
+    rc = write_text(file, mtlm_sprintf("mode,seed,iteration,seconds\n"), err);
+    for (int i = 0; rc == 0 && i < plan->modes; i++)
+        rc = write_mode(file, plan, i, err);
+    if (rc == 0)
+        rc = mtlm_output_file_finish(file, err);
+    if (rc == 0)
+        rc = mtlm_output_file_publish(file, err);
+    mtlm_output_file_destroy(file);
+    return rc;
 }

@@ -301,6 +301,90 @@ static void test_bounds_that_nobody_can_prove_are_refused(void **state)
     free(timed);
 }
 
+/* ---- --modes-out ---- */
+
+enum { MODES = 4, SEEDS = 20 };
+
+static const char *const modes[MODES] = {"strict", "hint", "windows",
+                                         "emergent"};
+
+/* Plans 1F1B on four stages; sets seconds[] from the file of --modes-out.
+ * Returns what the plan prints; the caller frees the text. */
+static char *plan_modes(const char *more, int seeds,
+                        double seconds[MODES][SEEDS])
+{
+    char path[] = "/tmp/mtlm-test.XXXXXX", name[16];
+    FILE *file = fdopen(mkstemp(path), "r");
+    char *line = mtlm_sprintf(FOUR "--schedule 1f1b --schedule-mode strict "
+                                   "--stage-times %s --modes-out %s %s",
+                              times_file, path, more);
+    char *text = plan_of(line);
+    int seed, iteration;
+
+    file = freopen(path, "r", file); /* the plan replaced the file */
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "mode,seed,iteration,seconds\n"), 0);
+    for (int m = 0; m < MODES; m++)
+        for (int i = 0; i < seeds; i++) {
+            assert_int_equal(fscanf(file, "%15[^,],%d,%d,%lf\n", name, &seed,
+                                    &iteration, &seconds[m][i]),
+                             4);
+            assert_string_equal(name, modes[m]);
+            assert_int_equal(seed, 7 + i);
+            assert_int_equal(iteration, 0);
+        }
+    assert_int_equal(fgetc(file), EOF);
+    fclose(file);
+    unlink(path);
+    free(line);
+    return text;
+}
+
+/* (m + p - 1) (F + B + W), in every mode. */
+static void test_modes_without_noise(void **state)
+{
+    double seconds[MODES][SEEDS];
+
+    (void) state;
+    times_file_write("[stage 0-3]\nforward_ms = 1000\nbackward_ms = 1200\n"
+                     "weight_ms = 900\n");
+    free(plan_modes("--seed 7", 1, seconds));
+    for (int m = 0; m < MODES; m++)
+        assert_float_equal(seconds[m][0], 19 * 3.1, 1e-6);
+}
+
+/* The line of the plan has the means of the file. */
+static void test_modes_under_noise(void **state)
+{
+    double seconds[MODES][SEEDS], mean = 0, beside = 0;
+    char *text;
+
+    (void) state;
+    times_file_write(TIMES_SLOW);
+    text = plan_modes("--seed 7 --jitter 0.2", SEEDS, seconds);
+    for (int i = 0; i < SEEDS; i++) {
+        mean += seconds[0][i] / SEEDS;
+        beside += 100 * (seconds[2][i] / seconds[0][i] - 1) / SEEDS;
+    }
+    assert_true(seconds[0][0] != seconds[0][1]);
+    assert_float_equal(number_after(text, "seeds 7 to 26: strict "), mean,
+                       1e-3);
+    assert_float_equal(number_after(strstr(text, "beside it"), "windows "),
+                       beside, 0.0051);
+    free(text);
+}
+
+static void test_modes_need_times_and_a_plan(void **state)
+{
+    (void) state;
+    refuses(FOUR "--modes-out x",
+            "--modes-out needs the times of F, B and W: --stage-times, "
+            "--durations or --synthetic");
+    refuses("--model gpt-tiny --modes-out x",
+            "--modes-out writes the plan of a training: give --dry-run without "
+            "--eval-only");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -313,6 +397,9 @@ int main(void)
         cmocka_unit_test(test_a_file_comes_before_the_cluster),
         cmocka_unit_test(test_a_plan_has_a_bound_that_knows_memory),
         cmocka_unit_test(test_bounds_that_nobody_can_prove_are_refused),
+        cmocka_unit_test(test_modes_without_noise),
+        cmocka_unit_test(test_modes_under_noise),
+        cmocka_unit_test(test_modes_need_times_and_a_plan),
     };
 
     return cmocka_run_group_tests(tests, times_file_setup, times_file_teardown);
