@@ -7,7 +7,8 @@ import re
 import subprocess
 import tempfile
 
-from bench import report, sleeping
+from bench import intervals, report, sleeping
+from bench.intervals import Share
 from bench.ours import Failure
 
 POLICIES = "prio", "mtlm"
@@ -21,7 +22,6 @@ TIMES = (1, 1.2, 0.9, 0.05), (1, 1.3, 0.8, 0.5)
 # seconds, and beside, {(mode, policy): Share of per cent}.
 Setting = collections.namedtuple("Setting", "p m times noise schedule")
 Result = collections.namedtuple("Result", (*Setting._fields, "strict", "beside"))
-Share = collections.namedtuple("Share", "mean half")
 
 NUMBER = r"([+-]?[0-9.]+(?:e[+-]?[0-9]+)?)"
 LINE = re.compile(
@@ -125,17 +125,8 @@ def table(rows, what="noise"):
 
 
 def count(rows, column):
-    """{rows, longer, shorter: whose interval is above or below 0; worst, best,
-    mean: per cent}"""
-    found = [row.beside[column] for row in rows]
-    return {
-        "rows": len(found),
-        "longer": sum(x.mean - x.half > 0 for x in found),
-        "shorter": sum(x.mean + x.half < 0 for x in found),
-        "worst": max(x.mean for x in found),
-        "best": min(x.mean for x in found),
-        "mean": sum(x.mean for x in found) / len(found),
-    }
+    """intervals.count() of a column, in per cent."""
+    return intervals.count([row.beside[column] for row in rows])
 
 
 def verdicts(rows):

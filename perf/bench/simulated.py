@@ -12,10 +12,10 @@ COLUMNS = (
 )
 
 
-def command(program, cluster, job, work):
+def command(program, cluster, job, work, engine="starpu"):
     """The words of a simulation of the job; its numbers go to work."""
     return [
-        *(program, "--simulate", cluster, "--simulate-engine", "starpu"),
+        *(program, "--simulate", cluster, "--simulate-engine", engine),
         *job,
         *("--metrics", os.path.join(work, "metrics")),
     ]
