@@ -348,7 +348,8 @@ bool mtlm_search_program_allows(const struct mtlm_search_program *search,
 {
     const struct program_search s = create_search(search, config);
     struct mtlm_found_order order = *found;
-    struct mtlm_found_order windows = {.layout = config->layout};
+    struct mtlm_found_order windows = {.schedule = config->schedule,
+                                       .layout = config->layout};
 
     evaluate_choice(&s, config, false, &windows);
     evaluate_choice(&s, config, false, &order);
