@@ -36,15 +36,22 @@ static const double rounding = 1e-9;
  * most this share of its time: late messages have decided there. */
 static const double worth = 0.999;
 
+/* What may be chosen.  found.seconds: INFINITY if it does not fit. */
+struct candidate {
+    struct mtlm_found_order found;
+    double window, act_mem; /* of windows without an order */
+};
+
+/* The shortest of each kind stays: of chains, and of the others.  The first
+ * microbatches say less of one kind beside the other. */
+enum { READY, CHAINED, KINDS };
+
 struct program_search {
     const struct mtlm_search_program *search;
     int64_t microbatches; /* that are evaluated */
-    bool orders; /* are compared: the pipeline has not too many boxes */
-    bool tight;  /* the choice before does not fit into a device */
-    double most; /* seconds of a choice that replaces the one before */
-    /* The shortest so far. */
-    struct mtlm_found_order found;
-    double window, act_mem; /* of windows without an order */
+    bool tight;           /* the choice before does not fit into a device */
+    double most;          /* seconds of a choice that replaces the one before */
+    struct candidate best[KINDS]; /* so far */
 };
 
 /* ---- evaluation ---- */
@@ -129,9 +136,17 @@ static bool fits(const struct program_search *s,
 
 /* ---- candidates ---- */
 
+static int kind_of(const struct mtlm_found_order *found)
+{
+    return found->order.ranks > 0 && found->follow == MTLM_FOLLOW_STRICT
+               ? CHAINED
+               : READY;
+}
+
 /* Takes over the order, without ranks for windows, if its programs are the
- * shortest so far; else frees the order. */
-static void note(struct program_search *s,
+ * shortest of their kind so far; else frees the order.  Returns whether the
+ * programs fit. */
+static bool note(struct program_search *s,
                  const struct mtlm_program_config *config,
                  struct mtlm_box_order order, enum mtlm_follow follow)
 {
@@ -140,19 +155,21 @@ static void note(struct program_search *s,
                                      .follow = follow,
                                      .schedule = config->schedule,
                                      .layout = config->layout};
+    struct candidate *best = &s->best[kind_of(&found)];
+    bool fit;
 
     one.order = order.ranks > 0 ? &found.order : NULL;
     one.follow = follow;
-    found.seconds = fits(s, &one) ? seconds_of(s, &one) : INFINITY;
+    fit = fits(s, &one);
+    found.seconds = fit ? seconds_of(s, &one) : INFINITY;
     if (found.seconds > s->most
-        || found.seconds >= s->found.seconds * (1 - rounding)) {
+        || found.seconds >= best->found.seconds * (1 - rounding)) {
         mtlm_found_order_free(&found);
-        return;
+        return fit;
     }
-    mtlm_found_order_free(&s->found);
-    s->found = found;
-    s->window = config->window;
-    s->act_mem = config->act_mem;
+    mtlm_found_order_free(&best->found);
+    *best = (struct candidate){found, config->window, config->act_mem};
+    return fit;
 }
 
 /* Returns the largest alpha whose windows fit. */
@@ -172,36 +189,40 @@ static double largest_alpha(const struct mtlm_program_config *config)
     return alpha;
 }
 
-static void try_windows(struct program_search *s,
+/* Returns whether programs of that alpha fit. */
+static bool try_windows(struct program_search *s,
                         const struct mtlm_program_config *config, double alpha)
 {
     struct mtlm_program_config one = *config;
 
     one.window = mtlm_search_alpha(alpha);
     mtlm_search_gradients(&one);
-    note(s, &one, (struct mtlm_box_order){0}, MTLM_FOLLOW_WINDOWS);
+    return note(s, &one, (struct mtlm_box_order){0}, MTLM_FOLLOW_WINDOWS);
 }
 
-static void try_all_windows(struct program_search *s,
+/* Returns whether any of the programs fit. */
+static bool try_all_windows(struct program_search *s,
                             const struct mtlm_program_config *config)
 {
     const double alpha = largest_alpha(config);
+    bool fit = alpha > 0 && try_windows(s, config, alpha);
 
-    if (alpha > 0)
-        try_windows(s, config, alpha);
     if (alpha > alpha_1f1b)
-        try_windows(s, config, alpha_1f1b);
+        fit |= try_windows(s, config, alpha_1f1b);
+    return fit;
 }
 
-/* A part of the activation memory may be all that a device has room for. */
+/* Tries the largest part of the activation memory that a device has room for.
+ */
 static void try_less_memory(struct program_search *s,
                             const struct mtlm_program_config *config)
 {
     struct mtlm_program_config one = *config;
+    bool fit = false;
 
-    for (int part = PARTS - 1; part > 0; part--) {
+    for (int part = PARTS - 1; part > 0 && !fit; part--) {
         one.act_mem = config->act_mem * part / PARTS;
-        try_all_windows(s, &one);
+        fit = try_all_windows(s, &one);
     }
 }
 
@@ -228,7 +249,7 @@ static void try_schedule(struct program_search *s,
     bool enough;
 
     if (schedule->sizing != MTLM_SIZING_STAGES
-        || !mtlm_schedule_fits(schedule, &config->layout) || !s->orders
+        || !mtlm_schedule_fits(schedule, &config->layout)
         || !mtlm_search_order_takes(config))
         return;
     own.schedule = schedule;
@@ -272,12 +293,8 @@ static struct program_search create_search(
     const int64_t few =
         fmax(ENOUGH * config->layout.pp, (double) MANY_NODES / nodes);
 
-    return (struct program_search){.search = search,
-                                   .microbatches =
-                                       fmin(config->microbatches, few),
-                                   .orders = mtlm_search_order_takes(config),
-                                   .window = config->window,
-                                   .act_mem = config->act_mem};
+    return (struct program_search){
+        .search = search, .microbatches = fmin(config->microbatches, few)};
 }
 
 /* Sets the seconds of a choice that was made by stages.  gradients: windows get
@@ -310,6 +327,68 @@ static bool evaluate_choice(const struct program_search *s,
     return fit;
 }
 
+/* Begins with the choice of the search before. */
+static void begin(struct program_search *s,
+                  const struct mtlm_program_config *config,
+                  const struct mtlm_found_order *found, bool fit)
+{
+    struct candidate *best = &s->best[kind_of(found)];
+
+    for (int i = 0; i < KINDS; i++)
+        s->best[i].found.seconds = INFINITY;
+    *best = (struct candidate){*found, config->window, config->act_mem};
+    best->found.seconds = fit ? found->seconds : INFINITY;
+    s->tight = !fit;
+    s->most = worth * best->found.seconds;
+}
+
+/* Evaluates the windows and the candidates of both kinds with all
+ * microbatches. */
+static void evaluate_all(const struct program_search *s,
+                         const struct mtlm_program_config *config,
+                         struct candidate *best,
+                         struct mtlm_found_order *windows)
+{
+    struct program_search whole = *s;
+
+    whole.microbatches = config->microbatches;
+    evaluate_choice(&whole, config, true, windows);
+    for (int i = 0; i < KINDS; i++) {
+        struct mtlm_program_config one = *config;
+
+        if (best[i].found.seconds == INFINITY)
+            continue;
+        one.window = best[i].window;
+        one.act_mem = best[i].act_mem;
+        evaluate_choice(&whole, &one, true, &best[i].found);
+    }
+}
+
+/* Sets the choice in config and *found: the shortest of both kinds, or what the
+ * search began with if nothing fits. */
+static void choose(struct program_search *s, struct mtlm_program_config *config,
+                   struct mtlm_found_order *windows,
+                   struct mtlm_found_order *found)
+{
+    struct candidate *best = s->best;
+    const double begun = found->seconds;
+    int chosen = kind_of(found);
+
+    if (s->microbatches < config->microbatches
+        && fmax(best[READY].found.seconds, best[CHAINED].found.seconds)
+               < INFINITY)
+        evaluate_all(s, config, best, windows);
+    if (best[1 - chosen].found.seconds < best[chosen].found.seconds)
+        chosen = 1 - chosen;
+    mtlm_found_order_free(&best[1 - chosen].found);
+    *found = best[chosen].found;
+    if (found->seconds == INFINITY)
+        found->seconds = begun;
+    config->layout = found->layout;
+    config->window = best[chosen].window;
+    config->act_mem = best[chosen].act_mem;
+}
+
 void mtlm_search_program(const struct mtlm_search_program *search,
                          struct mtlm_program_config *config,
                          struct mtlm_found_order *windows,
@@ -322,10 +401,7 @@ void mtlm_search_program(const struct mtlm_search_program *search,
         fit = evaluate_choice(&s, config, true, found);
     else
         *found = *windows;
-    s.found = *found;
-    s.found.seconds = fit ? found->seconds : INFINITY;
-    s.tight = !fit;
-    s.most = worth * s.found.seconds;
+    begin(&s, config, found, fit);
     if (search->chunks > 0)
         try_kind(&s, config);
     for (int i = 0; search->chunks == 0 && i < MTLM_STAGE_KINDS; i++) {
@@ -334,12 +410,7 @@ void mtlm_search_program(const struct mtlm_search_program *search,
         if (mtlm_stage_kind_place(config, &mtlm_stage_kinds[i], &one))
             try_kind(&s, &one);
     }
-    config->layout = s.found.layout;
-    config->window = s.window;
-    config->act_mem = s.act_mem;
-    if (s.found.seconds == INFINITY)
-        s.found.seconds = found->seconds;
-    *found = s.found;
+    choose(&s, config, windows, found);
 }
 
 bool mtlm_search_program_allows(const struct mtlm_search_program *search,

@@ -24,11 +24,12 @@ struct mtlm_search_program {
  * config.
  *
  * For each kind of stages, tries the windows of the largest alpha and of
- * 1F1B's, and each schedule: its published order as priorities and strictly, and,
- * where B and W are apart, the order that its windows make, as priorities.
- * Beyond MTLM_SEARCH_ORDER_BOXES, windows alone.  If the choice does not fit,
- * tries windows in parts of config->act_mem, too.  Of large programs, only the
- * first microbatches are evaluated.
+ * 1F1B's.  Tries each schedule: its published order as priorities and strictly,
+ * and, where B and W are apart, the order that its windows make, as priorities.
+ * Beyond MTLM_SEARCH_ORDER_BOXES, tries windows alone.  If the choice does not
+ * fit, tries windows in parts of config->act_mem, too.  Of large programs, only
+ * the first microbatches are evaluated.  All microbatches decide between the
+ * shortest chain and the shortest of the others.
  *
  * Sets layout, window and act_mem of config, and *found.  Sets seconds of
  * *windows and *found to those of the programs; late_seconds to 0. */
