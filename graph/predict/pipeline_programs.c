@@ -78,19 +78,64 @@ void mtlm_pipeline_programs_free(struct mtlm_pipeline_programs *p)
     free(p->cost);
 }
 
+/* Returns the factor of a pass on the slowest rank of the tensor-parallel
+ * group. */
+static double slowest_factor(const struct mtlm_noise_draws *draws,
+                             const struct mtlm_layout *layout,
+                             const struct mtlm_noise_pass *like)
+{
+    struct mtlm_noise_pass pass = *like;
+    struct mtlm_layout at = *layout;
+    double most = 0;
+
+    at.dp_rank = pass.replica;
+    for (pass.peer = 0; pass.peer < at.tp; pass.peer++) {
+        at.tp_rank = pass.peer;
+        most = fmax(most, mtlm_noise_of_pass(draws->noise, draws->seed, &pass)
+                              * mtlm_noise_of_ranks(draws->noise,
+                                                    mtlm_layout_rank(&at), 1));
+    }
+    return most;
+}
+
+/* Returns the noise of the item's pass. */
+static double noise_of(struct mtlm_pipeline_programs *p,
+                       const struct mtlm_layout *layout,
+                       const struct mtlm_item *item)
+{
+    const struct mtlm_noise_pass pass = {.iteration = p->draws.iteration,
+                                         .replica = p->draws.replica,
+                                         .stage = item->node->stage,
+                                         .microbatch = item->microbatch,
+                                         .phase = item->node->phase};
+    const bool known =
+        p->last_factor > 0 && p->last_rank == layout->pp_rank
+        && p->last.replica == pass.replica && p->last.stage == pass.stage
+        && p->last.microbatch == pass.microbatch && p->last.phase == pass.phase;
+
+    if (!known)
+        p->last_factor = slowest_factor(&p->draws, layout, &pass);
+    p->last = pass;
+    p->last_rank = layout->pp_rank;
+    return p->last_factor;
+}
+
 double mtlm_pipeline_programs_seconds(void *arg,
                                       const struct mtlm_program *program,
                                       const struct mtlm_item *item,
                                       int iteration)
 {
-    const struct mtlm_pipeline_programs *p = arg;
+    struct mtlm_pipeline_programs *p = arg;
     const int rank = program->config.layout.pp_rank;
     double *seconds = &p->seconds[rank][item->node->id];
 
     (void) iteration;
     if (isnan(*seconds))
         *seconds = mtlm_cost_seconds(&p->cost[rank], item->node);
-    return *seconds;
+    if (!p->draws.noise
+        || mtlm_ops[item->node->call.kind]->op_class != MTLM_CLASS_COMPUTE)
+        return *seconds;
+    return *seconds * noise_of(p, &program->config.layout, item);
 }
 
 struct mtlm_evaluate_program mtlm_pipeline_programs_job(

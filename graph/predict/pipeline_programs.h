@@ -6,6 +6,7 @@
 
 #include "graph/predict/cost.h"
 #include "graph/predict/evaluate_program.h"
+#include "graph/predict/noise.h"
 
 /* The programs of the first rank of each tensor-parallel group, in one replica:
  * these say as much as all programs. */
@@ -14,6 +15,12 @@ struct mtlm_pipeline_programs {
     struct mtlm_cost *cost;        /* [n] */
     double **seconds; /* [n][graph->all.n] of each node; NAN: not asked yet */
     int n;
+    /* Noise of the computation, borrowed; draws.noise NULL: none. */
+    struct mtlm_noise_draws draws;
+    /* The pass that was asked for last: its nodes ask in turn. */
+    struct mtlm_noise_pass last;
+    int last_rank;
+    double last_factor; /* 0: none yet */
 };
 
 /* Returns the programs of config with costs on the cluster, which is borrowed;
@@ -30,8 +37,9 @@ int64_t mtlm_pipeline_programs_nodes(const struct mtlm_program_config *config);
 /* Frees the programs. */
 void mtlm_pipeline_programs_free(struct mtlm_pipeline_programs *p);
 
-/* Returns the seconds of an item, for struct mtlm_evaluate_program.  arg:
- * struct mtlm_pipeline_programs. */
+/* Returns the seconds of an item, for struct mtlm_evaluate_program.  With
+ * noise, a pass takes as long as on its slowest tensor-parallel rank, for which
+ * the others wait.  arg: struct mtlm_pipeline_programs. */
 double mtlm_pipeline_programs_seconds(void *arg,
                                       const struct mtlm_program *program,
                                       const struct mtlm_item *item,

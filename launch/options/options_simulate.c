@@ -56,21 +56,15 @@ static int check_graph_out(const struct mtlm_options *o, struct mtlm_error *err)
 /* Refuses what changes durations of a run, or needs a run. */
 static int check_effects(const struct mtlm_options *o, struct mtlm_error *err)
 {
-    const char *noise = o->jitter_file                  ? "jitter-file"
-                        : mtlm_noise_is_any(&o->jitter) ? "jitter"
-                                                        : NULL;
-    const char *time = noise                    ? noise
-                       : o->slow_rank.speed > 0 ? "slow-rank"
-                       : o->stretch != 1        ? "stretch"
-                                                : NULL;
-    if (time)
-        return mtlm_error_set(
-            err, MTLM_EXIT_USAGE,
-            "--simulate lets one rank stand for its group "
-            "at the times of the file; --%s%s is for "
-            "%s--synthetic",
-            time, o->stretch == 1 || noise ? ", which makes ranks differ," : "",
-            noise ? "--dry-run and " : "");
+    if (o->slow_rank.speed > 0)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--simulate lets one rank stand for its group; "
+                              "--slow-rank is for --synthetic, and --jitter "
+                              "0,rank=R:TIMES slows a rank here");
+    if (o->stretch != 1)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--simulate takes the times of the file; "
+                              "--stretch is for --synthetic");
     if (o->tensorboard_dir)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--tensorboard-dir needs a run, and --simulate "

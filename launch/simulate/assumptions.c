@@ -29,8 +29,8 @@ static void print_hosts(const struct mtlm_prediction *p, FILE *out)
     if (p->ranks == 1 || p->hosts > 0)
         return;
     if (p->devices == 0)
-        fprintf(out, "  hosts          one has all ranks: the file has no "
-                     "section [network]\n");
+        fprintf(out,
+                "  hosts          one: the file has no section [network]\n");
     else if (p->ranks > p->devices)
         fprintf(out,
                 "  hosts          %" PRId64 ", which the ranks fill: the file "
@@ -75,6 +75,18 @@ static void print_order(const struct mtlm_prediction *p,
                 p->policy);
 }
 
+static void print_noise(const struct mtlm_options *options, FILE *out)
+{
+    if (mtlm_noise_is_any(&options->jitter))
+        fprintf(out,
+                "  noise          one draw, by --seed %" PRId64
+                "; a pass takes "
+                "as long as on its slowest tensor-parallel rank, the iteration "
+                "as in its slowest replica; a search for a layout has no "
+                "noise\n",
+                options->seed);
+}
+
 static int print_numbers(const struct mtlm_options *options, FILE *out,
                          struct mtlm_error *err)
 {
@@ -101,6 +113,7 @@ int mtlm_assumptions_print(const struct mtlm_prediction *prediction,
     print_folding(prediction, out);
     print_hosts(prediction, out);
     print_order(prediction, options, out);
+    print_noise(options, out);
     if (print_numbers(options, out, err) < 0)
         return -1;
     if (prediction->narrow_bytes > 0)
@@ -115,6 +128,7 @@ int mtlm_assumptions_print(const struct mtlm_prediction *prediction,
             "take turns, no others slow each other; overlap_tax slows kernels "
             "beside them\n"
             "  not modelled   the runtime's own time, data input, validation, "
-            "checkpoints, jitter, faults\n");
+            "checkpoints, %sfaults\n",
+            mtlm_noise_is_any(&options->jitter) ? "" : "jitter, ");
     return 0;
 }

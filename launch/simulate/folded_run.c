@@ -20,6 +20,13 @@ struct mtlm_folded_run mtlm_folded_run_create(
         .policy = mtlm_plugin_wanted()};
 }
 
+void mtlm_folded_run_add_noise(struct mtlm_folded_run *run,
+                               const struct mtlm_noise *noise, uint64_t seed)
+{
+    run->programs.draws =
+        (struct mtlm_noise_draws){.noise = noise, .seed = seed};
+}
+
 double mtlm_folded_run_memory(const struct mtlm_folded_run *run)
 {
     double most = 0;
@@ -45,6 +52,31 @@ struct mtlm_evaluate_program mtlm_folded_run_job(struct mtlm_folded_run *run,
     return job;
 }
 
+/* Evaluates the replicas, whose noise differs, and keeps the slowest one.  The
+ * others wait for it at the sum of gradients. */
+static void evaluate_replicas(struct mtlm_folded_run *run, bool serial)
+{
+    const int replicas = run->programs.program[0]->config.layout.dp;
+    int slowest = 0;
+
+    for (int r = 0; r < replicas; r++) {
+        struct mtlm_evaluate_program job;
+        struct mtlm_execution execution;
+
+        run->programs.draws.replica = r;
+        job = mtlm_folded_run_job(run, serial);
+        execution = mtlm_evaluate_program(&job);
+        if (r == 0 || execution.makespan_ns > run->execution.makespan_ns) {
+            mtlm_execution_free(&run->execution);
+            run->execution = execution;
+            slowest = r;
+        } else {
+            mtlm_execution_free(&execution);
+        }
+    }
+    run->programs.draws.replica = slowest;
+}
+
 void mtlm_folded_run_evaluate(struct mtlm_folded_run *run, bool serial)
 {
     const struct mtlm_program_config *config =
@@ -54,6 +86,10 @@ void mtlm_folded_run_evaluate(struct mtlm_folded_run *run, bool serial)
     if (strcmp(run->policy, "mtlm") == 0 && config->layout.pp > 1
         && !mtlm_program_is_chained(config))
         run->hold = mtlm_hold_choose_program(config, run->cluster);
+    if (run->programs.draws.noise) {
+        evaluate_replicas(run, serial);
+        return;
+    }
     job = mtlm_folded_run_job(run, serial);
     run->execution = mtlm_evaluate_program(&job);
 }

@@ -24,6 +24,11 @@ struct mtlm_folded_run mtlm_folded_run_create(
     const struct mtlm_program_config *config,
     const struct mtlm_cluster *cluster);
 
+/* Lets the computation have the noise of one iteration, which is borrowed. Call
+ * before mtlm_folded_run_evaluate(). */
+void mtlm_folded_run_add_noise(struct mtlm_folded_run *run,
+                               const struct mtlm_noise *noise, uint64_t seed);
+
 /* Returns the bytes of the fullest device. */
 double mtlm_folded_run_memory(const struct mtlm_folded_run *run);
 
@@ -32,8 +37,9 @@ struct mtlm_evaluate_program mtlm_folded_run_job(struct mtlm_folded_run *run,
                                                  bool serial);
 
 /* Evaluates one iteration from an idle machine.  Ready nodes start by priority;
- * with the policy mtlm, workers wait by the hold rule.  serial: a rank takes
- * part in one collective at a time. */
+ * with the policy mtlm, workers wait by the hold rule.  With noise, the
+ * execution is that of the slowest replica.  serial: a rank takes part in one
+ * collective at a time. */
 void mtlm_folded_run_evaluate(struct mtlm_folded_run *run, bool serial);
 
 /* Returns whether the ranks left out do the same at the same times: the ranks

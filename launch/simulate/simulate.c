@@ -314,6 +314,8 @@ static int simulate_iteration(struct simulation *s, FILE *out,
     mtlm_activation_memory_measure(&config);
     mtlm_step_show("building the programs");
     run = mtlm_folded_run_create(&config, &s->cluster);
+    if (mtlm_noise_is_any(&s->options->jitter))
+        mtlm_folded_run_add_noise(&run, &s->options->jitter, s->options->seed);
     rc = check_memory(s, mtlm_folded_run_memory(&run), err);
     mtlm_step_clear();
     if (rc == 0)

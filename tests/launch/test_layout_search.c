@@ -60,6 +60,27 @@ static void test_one_rank_is_said(void **state)
     free(text);
 }
 
+/* The hosts that the file does not name are an assumption. */
+static void test_hosts_are_said_or_assumed(void **state)
+{
+    static const char job[] =
+        "--model gpt-tiny --fp16 --world-size 16 "
+        "--tensor-model-parallel-size 2 --global-batch-size 16";
+    char *text = text_of("dgx-h100", job);
+
+    (void) state;
+    assert_says(text, "\n  hosts          2, which the ranks fill: the file "
+                      "does not say how many there are\n");
+    free(text);
+    text = text_of("dgx-a100", job);
+    assert_null(strstr(text, "\n  hosts "));
+    free(text);
+    text = text_of("uniform", FOUR);
+    assert_says(text, "\n  hosts          one: the file has no section "
+                      "[network]\n");
+    free(text);
+}
+
 static void test_the_size_of_the_machine_is_a_limit(void **state)
 {
     static const char large[] =
@@ -290,6 +311,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_rank_is_said),
+        cmocka_unit_test(test_hosts_are_said_or_assumed),
         cmocka_unit_test(test_the_size_of_the_machine_is_a_limit),
         cmocka_unit_test(test_the_fastest_layout_is_found),
         cmocka_unit_test(test_a_found_layout_may_be_given),

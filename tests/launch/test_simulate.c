@@ -3,6 +3,7 @@
 
 #include "config.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -178,6 +179,59 @@ static void test_the_table_says_all(void **state)
     free(text);
 }
 
+/* Seconds of F, B and W of all microbatches on one stage of a replica, where
+ * the slowest of t ranks counts. */
+static double noisy_seconds(int t, int replica, int microbatches)
+{
+    double seconds = 0;
+
+    for (int m = 0; m < microbatches; m++)
+        for (int phase = MTLM_PHASE_FORWARD; phase <= MTLM_PHASE_WEIGHT;
+             phase++) {
+            double most = 0;
+
+            for (int peer = 0; peer < t; peer++) {
+                const struct mtlm_noise_pass pass = {.replica = replica,
+                                                     .peer = peer,
+                                                     .microbatch = m,
+                                                     .phase = phase};
+
+                most = fmax(most, mtlm_noise_of_pass(&options.jitter,
+                                                     options.seed, &pass)
+                                      * (peer + t * replica == 1 ? 1.5 : 1));
+            }
+            seconds += 0.05 * most;
+        }
+    return seconds;
+}
+
+/* One stage takes the sum of its passes: of the slowest rank in each, and of
+ * the slowest replica. */
+static void test_noise_is_of_the_slowest(void **state)
+{
+    static const struct {
+        int t, d;
+    } jobs[] = {{1, 1}, {2, 1}, {1, 3}, {2, 2}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
+        const int t = jobs[i].t, d = jobs[i].d;
+        char *line = mtlm_sprintf(
+            "--model gpt-tiny --num-layers 8 --seq-length 32 --seed 7 "
+            "--micro-batch-size 1 --global-batch-size %d --world-size %d "
+            "--tensor-model-parallel-size %d "
+            "--pipeline-model-parallel-size 1 --jitter 0.3%s",
+            8 * d, t * d, t, t * d > 1 ? ",rank=1:1.5" : "");
+        const double seconds = seconds_of("uniform", line);
+        double most = 0;
+
+        for (int r = 0; r < d; r++)
+            most = fmax(most, noisy_seconds(t, r, 8));
+        near(seconds, most, 1e-6);
+        free(line);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +240,7 @@ int main(void)
         cmocka_unit_test(test_two_simulations_are_equal_to_the_last_digit),
         cmocka_unit_test(test_rates_follow_from_the_time),
         cmocka_unit_test(test_idle_time_is_shared_out_whole),
+        cmocka_unit_test(test_noise_is_of_the_slowest),
         cmocka_unit_test(test_the_table_says_all),
     };
 

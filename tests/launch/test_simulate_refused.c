@@ -21,8 +21,6 @@ static void test_what_contradicts_is_refused(void **state)
 {
     static const char *const others[] = {"--dry-run", "--synthetic x.ini",
                                          "--generate x", "--eval-only"};
-    static const char *const times[] = {"--jitter 0.1", "--slow-rank 0:0.5",
-                                        "--stretch 2"};
 
     (void) state;
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
@@ -36,19 +34,12 @@ static void test_what_contradicts_is_refused(void **state)
         free(why);
         free(line);
     }
-    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
-        char *line =
-            mtlm_sprintf("--model gpt-tiny --simulate x.ini %s", times[i]);
-
-        assert_int_equal(parse(line), -1);
-        assert_int_equal(error.code, MTLM_EXIT_USAGE);
-        assert_says(error.text, i == 0   ? ", which makes ranks differ, is for "
-                                           "--dry-run and --synthetic"
-                                : i == 1 ? ", which makes ranks differ, is for "
-                                           "--synthetic"
-                                         : "--stretch is for --synthetic");
-        free(line);
-    }
+    refuses("--model gpt-tiny --simulate x.ini --slow-rank 0:0.5",
+            "--simulate lets one rank stand for its group; --slow-rank is for "
+            "--synthetic, and --jitter 0,rank=R:TIMES slows a rank here");
+    refuses("--model gpt-tiny --simulate x.ini --stretch 2",
+            "--simulate takes the times of the file; --stretch is for "
+            "--synthetic");
     refuses("--model gpt-tiny --ignore-memory",
             "--ignore-memory is for --simulate CLUSTER.ini");
     refuses("--model gpt-tiny --trace x --trace-microbatches 1:2",
