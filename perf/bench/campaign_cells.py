@@ -8,7 +8,7 @@ import tempfile
 import threading
 
 from bench import policies, published, schedule_table, simulated, sleeping
-from bench.campaign_grid import EVALUATED, is_noisy
+from bench.campaign_grid import EVALUATED, Wrong, is_noisy
 from bench.ours import Failure, mpirun
 
 REFUSED = 2, 6  # exit codes: wrong options, not enough memory in --act-mem
@@ -117,6 +117,39 @@ class Calls:
         self.ours, self.grid = ours, grid
         self.programs = Programs(grid.limit)
         self.lock, self.bytes = threading.Lock(), {}
+
+    def check(self):
+        """Refuses values of axes that mtlm-dag does not know; Wrong."""
+        first = self.grid.cells[0]._replace(
+            schedule="1f1b", mode="emergent", p="1", v="own", m="1",
+            jitter="0", memory="own", seed="",
+        )
+        for jitter in self.grid.axes["jitter"]:
+            self._try(["--dry-run", "--jitter", jitter], first, "--jitter is '")
+        for policy in self.grid.axes["policy"]:
+            if policy not in EVALUATED:
+                self._try_policy(first._replace(policy=policy))
+
+    def _try_policy(self, cell):
+        with tempfile.TemporaryDirectory() as work:
+            cluster = self._cluster(cell, work)
+            words = ["--synthetic", cluster, "--train-iters", "1"]
+            if self.grid.how == "simulate":
+                words = ["--simulate", cluster, "--simulate-engine", "starpu"]
+            self._try(words, cell, "STARPU_SCHED=", work)
+
+    def _try(self, words, cell, begin, work=None):
+        """Wrong if a sentence that begins so refuses a small job."""
+        program = self.ours.path("mtlm-dag")
+        small = sleeping.options(1, 1, 1)
+        try:
+            self.programs.output([program, *small, *words],
+                                 self._environment(cell.policy, work))
+        except Refused as refused:
+            if str(refused).startswith(begin):
+                raise Wrong(str(refused)) from None
+        except Failure:
+            pass  # the cells will say why
 
     def rows(self, task):
         """[Row] of the task's cells; Failure."""

@@ -71,14 +71,17 @@ class Store:
         """Reads what is there, and drops a line that a kill cut off."""
         size = os.fstat(self.file).st_size
         data = os.pread(self.file, size, 0)
+        head = (",".join(HEAD) + "\n").encode()
         whole = data.rfind(b"\n") + 1
-        if whole == 0 and not (",".join(HEAD)).encode().startswith(data):
+        if data == head:
+            whole = 0  # without cells, the file may be of any grid
+        if whole == 0 and not head.startswith(data):
             raise Wrong(f"{self.path} is of no campaign")
         self._check_grid(whole)
         if whole < len(data):
             os.ftruncate(self.file, whole)
         if whole == 0:
-            self._write(",".join(HEAD) + "\n")
+            self._write(head.decode())
         else:
             self._read(data[:whole])
 

@@ -1,86 +1,19 @@
-"""perf/policies/campaign: intervals, cells against closed formulas, campaigns
-that are killed and go on, and grids that are refused."""
+"""perf/policies/campaign: intervals, and cells against closed formulas."""
 
-import csv
 import math
 import os
-import signal
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 import xml.dom.minidom
 
-source = os.environ.get("srcdir", ".")
-build = os.path.abspath(os.environ.get("builddir", "."))
-SCALE = float(os.environ.get("TIME_SCALE", "3"))
-SCRIPT = os.path.join(source, "perf", "policies", "campaign")
-sys.path.insert(0, os.path.join(source, "perf"))
 sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.environ.get("srcdir", "."), "perf"))
 
 from bench import campaign_cells, campaign_grid, dots, intervals  # noqa: E402
-
-# F, B, W and a message.
-GRID = """\
-[campaign]
-title = A test
-[axes]
-schedule = 1f1b zb-v window
-mode = strict hint emergent
-policy = prio mtlm
-p = 2
-m = 2p
-times = plain
-jitter = 0 0.3 0,rank=1:2
-seed = 1..3
-[times]
-plain = 1 1.2 0.9 0.05
-"""
-# A program that passes its calls on, and hangs from the given call on.
-HANGS = """\
-#!/bin/sh
-[ "$1" = --version ] || { echo x >>"$0.calls"
-[ $(wc -l <"$0.calls") -lt %d ] || exec sleep 1000; }
-exec %s/mtlm-dag "$@"
-"""
-
-
-def campaign(grid, out, *words):
-    """(exit status, standard error) of a campaign."""
-    done = subprocess.run(
-        [sys.executable, "-B", SCRIPT, grid, "--out", out, "--build", build,
-         *words],
-        capture_output=True, text=True,
-    )
-    return done.returncode, done.stderr
-
-
-def rows_of(path):
-    with open(path, newline="") as file:
-        return list(csv.DictReader(file))
-
-
-class Folder(unittest.TestCase):
-    def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.work = holder.name
-        self.out = os.path.join(self.work, "out")
-
-    def grid(self, text=GRID):
-        path = os.path.join(self.work, "grid.ini")
-        with open(path, "w") as file:
-            file.write(text)
-        return path
-
-    def path(self, name):
-        return os.path.join(self.out, name)
-
-    def lines(self):
-        with open(self.path("cells.csv")) as file:
-            return file.read().splitlines()
+from campaign_folder import GRID, Folder, build, campaign, rows_of  # noqa: E402
 
 
 class Intervals(unittest.TestCase):
@@ -271,160 +204,6 @@ class Campaigns(Folder):
         for row in rows:
             self.assertGreater(float(row["seconds"]), 0.04 * 3.1)
             self.assertGreater(float(row["bound_s"]), 0.9 * 0.04 * 3.1)
-
-
-class Interrupted(Folder):
-    def whole(self):
-        """The lines of a campaign that nothing interrupts."""
-        out, self.out = self.out, os.path.join(self.work, "whole")
-        self.assertEqual(campaign(self.grid(), self.out)[0], 0)
-        lines, self.out = self.lines(), out
-        return lines
-
-    def start(self, calls):
-        """A campaign whose program hangs from a call on, once it hangs."""
-        fake = os.path.join(self.work, "build")
-        os.makedirs(fake, exist_ok=True)
-        program = os.path.join(fake, "mtlm-dag")
-        with open(program, "w") as file:
-            file.write(HANGS % (calls, build))
-        os.chmod(program, 0o755)
-        run = subprocess.Popen(
-            [sys.executable, "-B", SCRIPT, self.grid(), "--out", self.out,
-             "--build", fake],
-            stderr=subprocess.PIPE, text=True, start_new_session=True,
-        )
-        end = time.monotonic() + 60 * SCALE
-        while not os.path.exists(program + ".calls") or \
-                os.path.getsize(program + ".calls") < 2 * calls:
-            self.assertIsNone(run.poll())
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.02)
-        return run
-
-    def test_a_killed_campaign_goes_on(self):
-        want = self.whole()
-        run = self.start(4)
-        os.killpg(run.pid, signal.SIGKILL)
-        run.communicate()
-        there = self.lines()
-        self.assertTrue(2 < len(there) < len(want))
-        code, said = campaign(self.grid(), self.out, "--jobs", "2")
-        self.assertEqual(code, 0, said)
-        self.assertEqual(self.lines()[:len(there)], there)
-        self.assertEqual(sorted(self.lines()), sorted(want))
-
-    def test_a_signal_leaves_whole_lines(self):
-        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
-            run = self.start(3)
-            os.kill(run.pid, number)
-            said = run.communicate()[1]
-            self.assertEqual(run.returncode, code)
-            self.assertTrue(said.endswith("interrupted; the same command goes "
-                                          "on\n"), said)
-            with open(self.path("cells.csv")) as file:
-                self.assertTrue(file.read().endswith("\n"))
-            os.remove(os.path.join(self.work, "build", "mtlm-dag.calls"))
-
-    def test_a_line_cut_off_is_written_again(self):
-        want = self.whole()
-        data = "\n".join(want) + "\n"
-        os.makedirs(self.out)
-        os.link(os.path.join(self.work, "whole", "grid.json"),
-                self.path("grid.json"))
-        head = len(want[0])
-        for cut in (0, 3, head, head + 1, head + 20, len(data) // 2,
-                    len(data) - 1):
-            with open(self.path("cells.csv"), "w") as file:
-                file.write(data[:cut])
-            code, said = campaign(self.grid(), self.out)
-            self.assertEqual(code, 0, said)
-            self.assertEqual(sorted(self.lines()), sorted(want))
-        # All is there: nothing is evaluated.
-        before = self.lines()
-        self.assertEqual(campaign(self.grid(), self.out)[0], 0)
-        self.assertEqual(self.lines(), before)
-
-    def test_a_failed_call_is_tried_again(self):
-        fake = os.path.join(self.work, "build")
-        os.makedirs(fake)
-        with open(os.path.join(fake, "mtlm-dag"), "w") as file:
-            file.write(f"#!/bin/sh\n[ \"$1\" = --version ] && exec {build}/mtlm-dag "
-                       "--version\necho 'mtlm-dag: no luck' >&2; exit 4\n")
-        os.chmod(os.path.join(fake, "mtlm-dag"), 0o755)
-        code, said = campaign(self.grid(), self.out, "--build", fake)
-        self.assertEqual(code, 1)
-        self.assertIn("no luck", said)
-        self.assertIn("the same command tries them again", said)
-        self.assertEqual(len(self.lines()), 1)
-        self.assertEqual(campaign(self.grid(), self.out)[0], 0)
-
-
-class Refused(Folder):
-    def refused(self, text, want):
-        """In one sentence, the last line."""
-        code, said = campaign(self.grid(text), self.out)
-        lines = [x for x in said.splitlines() if not x.endswith(" cells")]
-        self.assertEqual(len(lines), 1, said)
-        self.assertIn(want, said)
-        self.assertEqual(code, 2)
-
-    def test_grids(self):
-        for old, new, want in (
-            ("mode =", "moods =", "unknown axis 'moods'"),
-            ("title", "titel", "unknown key 'titel'"),
-            ("[times]", "[time]", "unknown section [time]"),
-            ("zb-v", "zb-w", "schedule is 'zb-w', it must be "),
-            ("hint", "hunt", "mode is 'hunt', it must be strict, hint"),
-            ("mtlm", "lws", "how = evaluate knows prio and mtlm"),
-            ("p = 2", "p = two", "p is 'two', it must be ranks"),
-            ("m = 2p", "m = 0p", "m is '0p', it must be microbatches"),
-            ("m = 2p", "m =", "axis 'm' has no value"),
-            ("m = 2p\n", "", "[axes] lacks m"),
-            ("1..3", "3..1", "seed '3..1' is no number and no range"),
-            ("1..3", "1..9999999", "5000000"),
-            ("1f1b", "zb-v", "schedule has 'zb-v' twice"),
-            ("plain\n", "fancy\n", "times 'fancy' have no line in [times]"),
-            ("plain\n", "no/such.ini\n", "No such file"),
-            ("1 1.2 0.9 0.05", "1 1.2 0.9", "seconds of F, B, W and a message"),
-            ("1 1.2 0.9 0.05", "1 1.2 -0.9 0", "seconds of F, B, W and a message"),
-            ("A test", "A test\nhow = guess", "how is 'guess'"),
-            ("A test", "A test\nlayers = 0", "layers is '0'"),
-            ("title = A test", "title", "grid.ini"),
-            ("1f1b zb-v window", "window", "no cell of the grid is possible; "),
-        ):
-            with self.subTest(new):
-                self.assertIn(old, GRID)
-                text = GRID.replace(old, new, 1)
-                if "possible" in want:
-                    text = text.replace("hint emergent", "hint")
-                    text = text.replace("prio mtlm", "prio")
-                self.refused(text, want)
-
-    def test_files_and_directories(self):
-        code, said = campaign(os.path.join(self.work, "none.ini"), self.out)
-        self.assertEqual((code, said.count("\n")), (2, 1))
-        self.assertIn("none.ini: No such file or directory", said)
-        code, said = campaign(self.grid(), "/proc/campaign")
-        self.assertEqual((code, said.count("\n")), (2, 1))
-        self.assertIn("/proc/campaign: No such file or directory", said)
-        with open(self.out, "w") as file:
-            file.write("no directory")
-        self.refused(GRID, "File exists")
-
-    def test_cells_of_another_grid(self):
-        os.makedirs(self.out)
-        with open(self.path("cells.csv"), "w") as file:
-            file.write("schedule,seconds\n1f1b,3\n")
-        self.refused(GRID, "has no grid.json beside it")
-        os.remove(self.path("cells.csv"))
-        small = GRID.replace("0 0.3 0,rank=1:2", "0")
-        self.assertEqual(campaign(self.grid(small), self.out)[0], 0)
-        self.refused(GRID, "has the cells of another grid, with other axes")
-        self.refused(small.replace("1.2", "1.3"), "with other times")
-        with open(self.path("cells.csv"), "a") as file:
-            file.write(self.lines()[1] + "\n")
-        self.refused(small, "has a cell for the second time")
 
 
 class Pictures(unittest.TestCase):

@@ -1,0 +1,202 @@
+"""perf/policies/campaign: campaigns that are interrupted go on, and grids that are
+refused."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+
+from campaign_folder import GRID, SCRIPT, Folder, build, campaign  # noqa: E402
+
+SCALE = float(os.environ.get("TIME_SCALE", "3"))
+# A program that passes its calls on, and hangs from the given plan on.
+HANGS = """\
+#!/bin/sh
+case $* in *--modes-out*)
+    echo x >>"$0.calls"
+    [ $(wc -l <"$0.calls") -lt %d ] || exec sleep 1000 ;;
+esac
+exec %s/mtlm-dag "$@"
+"""
+
+
+class Interrupted(Folder):
+    def whole(self):
+        """The lines of a campaign that nothing interrupts."""
+        out, self.out = self.out, os.path.join(self.work, "whole")
+        self.assertEqual(campaign(self.grid(), self.out)[0], 0)
+        lines, self.out = self.lines(), out
+        return lines
+
+    def start(self, calls):
+        """A campaign whose program hangs from a call on, once it hangs."""
+        fake = os.path.join(self.work, "build")
+        os.makedirs(fake, exist_ok=True)
+        program = os.path.join(fake, "mtlm-dag")
+        with open(program, "w") as file:
+            file.write(HANGS % (calls, build))
+        os.chmod(program, 0o755)
+        run = subprocess.Popen(
+            [sys.executable, "-B", SCRIPT, self.grid(), "--out", self.out,
+             "--build", fake],
+            stderr=subprocess.PIPE, text=True, start_new_session=True,
+        )
+        end = time.monotonic() + 60 * SCALE
+        while not os.path.exists(program + ".calls") or \
+                os.path.getsize(program + ".calls") < 2 * calls:
+            self.assertIsNone(run.poll())
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+        return run
+
+    def test_a_killed_campaign_goes_on(self):
+        want = self.whole()
+        run = self.start(4)
+        os.killpg(run.pid, signal.SIGKILL)
+        run.communicate()
+        there = self.lines()
+        self.assertTrue(2 < len(there) < len(want))
+        code, said = campaign(self.grid(), self.out, "--jobs", "2")
+        self.assertEqual(code, 0, said)
+        self.assertEqual(self.lines()[:len(there)], there)
+        self.assertEqual(sorted(self.lines()), sorted(want))
+
+    def test_a_signal_leaves_whole_lines(self):
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            run = self.start(3)
+            os.kill(run.pid, number)
+            said = run.communicate()[1]
+            self.assertEqual(run.returncode, code)
+            self.assertTrue(said.endswith("interrupted; the same command goes "
+                                          "on\n"), said)
+            with open(self.path("cells.csv")) as file:
+                self.assertTrue(file.read().endswith("\n"))
+            os.remove(os.path.join(self.work, "build", "mtlm-dag.calls"))
+
+    def test_a_line_cut_off_is_written_again(self):
+        want = self.whole()
+        data = "\n".join(want) + "\n"
+        os.makedirs(self.out)
+        os.link(os.path.join(self.work, "whole", "grid.json"),
+                self.path("grid.json"))
+        head = len(want[0])
+        for cut in (0, 3, head, head + 1, head + 20, len(data) // 2,
+                    len(data) - 1):
+            with open(self.path("cells.csv"), "w") as file:
+                file.write(data[:cut])
+            code, said = campaign(self.grid(), self.out)
+            self.assertEqual(code, 0, said)
+            self.assertEqual(sorted(self.lines()), sorted(want))
+        # All is there: nothing is evaluated.
+        before = self.lines()
+        self.assertEqual(campaign(self.grid(), self.out)[0], 0)
+        self.assertEqual(self.lines(), before)
+
+    def test_a_full_disk(self):
+        """Here a file of at most 4 KiB."""
+        want = self.whole()
+        done = subprocess.run(
+            ["bash", "-c", 'ulimit -f 4; exec "$@"', "bash", sys.executable, "-B",
+             SCRIPT, self.grid(), "--out", self.out, "--build", build],
+            capture_output=True, text=True,
+        )
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertEqual(done.stderr.splitlines()[-1],
+                         "campaign: cells.csv: File too large")
+        self.assertEqual(campaign(self.grid(), self.out)[0], 0)
+        self.assertEqual(sorted(self.lines()), sorted(want))
+
+    def test_a_failed_call_is_tried_again(self):
+        fake = os.path.join(self.work, "build")
+        os.makedirs(fake)
+        with open(os.path.join(fake, "mtlm-dag"), "w") as file:
+            file.write(f"#!/bin/sh\n[ \"$1\" = --version ] && exec {build}/mtlm-dag "
+                       "--version\necho 'mtlm-dag: no luck' >&2; exit 4\n")
+        os.chmod(os.path.join(fake, "mtlm-dag"), 0o755)
+        code, said = campaign(self.grid(), self.out, "--build", fake)
+        self.assertEqual(code, 1)
+        self.assertIn("no luck", said)
+        self.assertIn("the same command tries them again", said)
+        self.assertEqual(len(self.lines()), 1)
+        self.assertEqual(campaign(self.grid(), self.out)[0], 0)
+
+
+class Refused(Folder):
+    def refused(self, text, want):
+        """In one sentence, the last line."""
+        code, said = campaign(self.grid(text), self.out)
+        lines = [x for x in said.splitlines() if not x.endswith(" cells")]
+        self.assertEqual(len(lines), 1, said)
+        self.assertIn(want, said)
+        self.assertEqual(code, 2)
+
+    def test_grids(self):
+        for old, new, want in (
+            ("mode =", "moods =", "unknown axis 'moods'"),
+            ("title", "titel", "unknown key 'titel'"),
+            ("[times]", "[time]", "unknown section [time]"),
+            ("zb-v", "zb-w", "schedule is 'zb-w', it must be "),
+            ("hint", "hunt", "mode is 'hunt', it must be strict, hint"),
+            ("mtlm", "lws", "how = evaluate knows prio and mtlm"),
+            ("p = 2", "p = two", "p is 'two', it must be ranks"),
+            ("m = 2p", "m = 0p", "m is '0p', it must be microbatches"),
+            ("m = 2p", "m =", "axis 'm' has no value"),
+            ("m = 2p\n", "", "[axes] lacks m"),
+            ("1..3", "3..1", "seed '3..1' is no number and no range"),
+            ("1..3", "1..9999999", "5000000"),
+            ("1f1b", "zb-v", "schedule has 'zb-v' twice"),
+            ("plain\n", "fancy\n", "times 'fancy' have no line in [times]"),
+            ("plain\n", "no/such.ini\n", "No such file"),
+            ("1 1.2 0.9 0.05", "1 1.2 0.9", "seconds of F, B, W and a message"),
+            ("1 1.2 0.9 0.05", "1 1.2 -0.9 0", "seconds of F, B, W and a message"),
+            ("A test", "A test\nhow = guess", "how is 'guess'"),
+            ("A test", "A test\nlayers = 0", "layers is '0'"),
+            ("title = A test", "title", "grid.ini"),
+            ("0.3", "0.3x", "--jitter is '0.3x', it must be "),
+            ("1f1b zb-v window", "window", "no cell of the grid is possible; "),
+        ):
+            with self.subTest(new):
+                self.assertIn(old, GRID)
+                text = GRID.replace(old, new, 1)
+                if "possible" in want:
+                    text = text.replace("hint emergent", "hint")
+                    text = text.replace("prio mtlm", "prio")
+                self.refused(text, want)
+
+    def test_policies(self):
+        self.refused(GRID.replace("A test", "A test\nhow = run")
+                     .replace("mtlm", "foo"),
+                     "STARPU_SCHED=foo is no scheduling policy")
+
+    def test_files_and_directories(self):
+        code, said = campaign(os.path.join(self.work, "none.ini"), self.out)
+        self.assertEqual((code, said.count("\n")), (2, 1))
+        self.assertIn("none.ini: No such file or directory", said)
+        code, said = campaign(self.grid(), "/proc/campaign")
+        self.assertEqual((code, said.count("\n")), (2, 1))
+        self.assertIn("/proc/campaign: No such file or directory", said)
+        with open(self.out, "w") as file:
+            file.write("no directory")
+        self.refused(GRID, "File exists")
+
+    def test_cells_of_another_grid(self):
+        os.makedirs(self.out)
+        with open(self.path("cells.csv"), "w") as file:
+            file.write("schedule,seconds\n1f1b,3\n")
+        self.refused(GRID, "has no grid.json beside it")
+        os.remove(self.path("cells.csv"))
+        small = GRID.replace("0 0.3 0,rank=1:2", "0")
+        self.assertEqual(campaign(self.grid(small), self.out)[0], 0)
+        self.refused(GRID, "has the cells of another grid, with other axes")
+        self.refused(small.replace("1.2", "1.3"), "with other times")
+        with open(self.path("cells.csv"), "a") as file:
+            file.write(self.lines()[1] + "\n")
+        self.refused(small, "has a cell for the second time")
+
+
+if __name__ == "__main__":
+    unittest.main()
