@@ -51,6 +51,9 @@ class Programs:
         except subprocess.TimeoutExpired:
             _end(process)
             raise Failure(f"mtlm-dag took more than {self.limit:g} s") from None
+        except BaseException:  # a signal, in the main thread
+            _end(process)
+            raise
         finally:
             with self.lock:
                 self.running.discard(process)

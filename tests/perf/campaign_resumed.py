@@ -13,11 +13,11 @@ sys.dont_write_bytecode = True
 from campaign_folder import GRID, SCRIPT, Folder, build, campaign  # noqa: E402
 
 SCALE = float(os.environ.get("TIME_SCALE", "3"))
-# A program that passes its calls on, and hangs from the given plan on.
+# A program that passes its calls on, and hangs from the given call on.
 HANGS = """\
 #!/bin/sh
-case $* in *--modes-out*)
-    echo x >>"$0.calls"
+case $* in *%s*)
+    echo $$ >>"$0.calls"
     [ $(wc -l <"$0.calls") -lt %d ] || exec sleep 1000 ;;
 esac
 exec %s/mtlm-dag "$@"
@@ -32,13 +32,22 @@ class Interrupted(Folder):
         lines, self.out = self.lines(), out
         return lines
 
-    def start(self, calls):
-        """A campaign whose program hangs from a call on, once it hangs."""
+    def calls(self):
+        """Process numbers of the program's calls."""
+        try:
+            with open(os.path.join(self.work, "build", "mtlm-dag.calls")) as file:
+                return [int(line) for line in file if line.endswith("\n")]
+        except FileNotFoundError:
+            return []
+
+    def start(self, calls, option="--modes-out"):
+        """A campaign whose program hangs from a call with the option on, once
+        it hangs."""
         fake = os.path.join(self.work, "build")
         os.makedirs(fake, exist_ok=True)
         program = os.path.join(fake, "mtlm-dag")
         with open(program, "w") as file:
-            file.write(HANGS % (calls, build))
+            file.write(HANGS % (option, calls, build))
         os.chmod(program, 0o755)
         run = subprocess.Popen(
             [sys.executable, "-B", SCRIPT, self.grid(), "--out", self.out,
@@ -46,8 +55,7 @@ class Interrupted(Folder):
             stderr=subprocess.PIPE, text=True, start_new_session=True,
         )
         end = time.monotonic() + 60 * SCALE
-        while not os.path.exists(program + ".calls") or \
-                os.path.getsize(program + ".calls") < 2 * calls:
+        while len(self.calls()) < calls:
             self.assertIsNone(run.poll())
             self.assertLess(time.monotonic(), end)
             time.sleep(0.02)
@@ -66,8 +74,12 @@ class Interrupted(Folder):
         self.assertEqual(sorted(self.lines()), sorted(want))
 
     def test_a_signal_leaves_whole_lines(self):
-        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
-            run = self.start(3)
+        for number, code, calls, option in (
+            (signal.SIGINT, 130, 3, "--modes-out"),
+            (signal.SIGTERM, 143, 3, "--modes-out"),
+            (signal.SIGTERM, 143, 1, "--jitter"),  # before the first cell
+        ):
+            run = self.start(calls, option)
             os.kill(run.pid, number)
             said = run.communicate()[1]
             self.assertEqual(run.returncode, code)
@@ -75,6 +87,8 @@ class Interrupted(Folder):
                                           "on\n"), said)
             with open(self.path("cells.csv")) as file:
                 self.assertTrue(file.read().endswith("\n"))
+            with self.assertRaises(ProcessLookupError):
+                os.kill(self.calls()[-1], 0)
             os.remove(os.path.join(self.work, "build", "mtlm-dag.calls"))
 
     def test_a_line_cut_off_is_written_again(self):
