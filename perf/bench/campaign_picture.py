@@ -95,5 +95,4 @@ def schedules(found):
         lambda c: c.schedule + ("" if c.v == "own" else f", v {c.v}"), above,
     )
     return _draw("schedules", "Schedules above the least bound of the setting",
-                 "per cent longer than the bound, which has no noise", columns,
-                 groups)
+                 "per cent longer than the bound", columns, groups)

@@ -184,12 +184,16 @@ class Campaigns(Folder):
         code, said = campaign(self.grid(
             GRID.replace("A test", "A test\nhow = simulate")
             .replace("1f1b zb-v window", "1f1b")
-            .replace("0 0.3 0,rank=1:2", "0").replace("0.05\n", "0\n")),
-            self.out)
+            .replace("0.3 ", "").replace("0.05\n", "0\n")), self.out)
         self.assertEqual(code, 0, said)
-        for row in rows_of(self.path("cells.csv")):
-            self.assertAlmostEqual(float(row["seconds"]), 5 * 3.1, 5)
-            self.assertAlmostEqual(float(row["bound_s"]), 4 * 3.1, 5)
+        # Rank 1 as planned, or twice as slow: F before, B and W behind.
+        want = {"0": (5 * 3.1, 4 * 3.1), "0,rank=1:2": (9 * 3.1, 8 * 3.1)}
+        rows = rows_of(self.path("cells.csv"))
+        self.assertEqual(len(rows), 3 * 2 * (1 + 3))
+        for row in rows:
+            seconds, bound = want[row["jitter"]]
+            self.assertAlmostEqual(float(row["seconds"]), seconds, 5)
+            self.assertAlmostEqual(float(row["bound_s"]), bound, 5)
 
     def test_runs(self):
         """Tasks sleep at least as long as they are to."""
