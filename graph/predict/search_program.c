@@ -37,7 +37,7 @@ static const double rounding = 1e-9;
 static const double worth = 0.999;
 
 /* What may be chosen.  found.seconds: INFINITY if it does not fit. */
-struct candidate {
+struct program_choice {
     struct mtlm_found_order found;
     double window, act_mem; /* of windows without an order */
 };
@@ -51,7 +51,7 @@ struct program_search {
     int64_t microbatches; /* that are evaluated */
     bool tight;           /* the choice before does not fit into a device */
     double most;          /* seconds of a choice that replaces the one before */
-    struct candidate best[KINDS]; /* so far */
+    struct program_choice best[KINDS]; /* so far */
 };
 
 /* ---- evaluation ---- */
@@ -155,7 +155,7 @@ static bool note(struct program_search *s,
                                      .follow = follow,
                                      .schedule = config->schedule,
                                      .layout = config->layout};
-    struct candidate *best = &s->best[kind_of(&found)];
+    struct program_choice *best = &s->best[kind_of(&found)];
     bool fit;
 
     one.order = order.ranks > 0 ? &found.order : NULL;
@@ -168,7 +168,7 @@ static bool note(struct program_search *s,
         return fit;
     }
     mtlm_found_order_free(&best->found);
-    *best = (struct candidate){found, config->window, config->act_mem};
+    *best = (struct program_choice){found, config->window, config->act_mem};
     return fit;
 }
 
@@ -332,11 +332,11 @@ static void begin(struct program_search *s,
                   const struct mtlm_program_config *config,
                   const struct mtlm_found_order *found, bool fit)
 {
-    struct candidate *best = &s->best[kind_of(found)];
+    struct program_choice *best = &s->best[kind_of(found)];
 
     for (int i = 0; i < KINDS; i++)
         s->best[i].found.seconds = INFINITY;
-    *best = (struct candidate){*found, config->window, config->act_mem};
+    *best = (struct program_choice){*found, config->window, config->act_mem};
     best->found.seconds = fit ? found->seconds : INFINITY;
     s->tight = !fit;
     s->most = worth * best->found.seconds;
@@ -346,7 +346,7 @@ static void begin(struct program_search *s,
  * microbatches. */
 static void evaluate_all(const struct program_search *s,
                          const struct mtlm_program_config *config,
-                         struct candidate *best,
+                         struct program_choice *best,
                          struct mtlm_found_order *windows)
 {
     struct program_search whole = *s;
@@ -370,7 +370,7 @@ static void choose(struct program_search *s, struct mtlm_program_config *config,
                    struct mtlm_found_order *windows,
                    struct mtlm_found_order *found)
 {
-    struct candidate *best = s->best;
+    struct program_choice *best = s->best;
     const double begun = found->seconds;
     int chosen = kind_of(found);
 

@@ -65,6 +65,7 @@ int mtlm_options_synthetic_check(const struct mtlm_options *options,
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--%s changes modelled durations and needs "
                               "--synthetic CLUSTER.ini%s",
-                              only, only == noise ? " or --dry-run" : "");
+                              only,
+                              only == noise ? ", --simulate or --dry-run" : "");
     return 0;
 }

@@ -196,7 +196,7 @@ static void test_factors_of_another_pipeline_are_refused(void **state)
     free(line);
     line = mtlm_sprintf("--model gpt-tiny --jitter-file %s", times_file);
     refuses(line, "--jitter-file changes modelled durations and needs "
-                  "--synthetic CLUSTER.ini or --dry-run");
+                  "--synthetic CLUSTER.ini, --simulate or --dry-run");
     free(line);
 }
 

@@ -37,7 +37,7 @@ static void test_synthetic_runs_have_no_values(void **state)
     assert_int_equal(options.eval_iters, 2);
     refuses("--model gpt-tiny --jitter 0.1",
             "--jitter changes modelled durations and needs --synthetic "
-            "CLUSTER.ini or --dry-run");
+            "CLUSTER.ini, --simulate or --dry-run");
     assert_int_equal(parse("--model gpt-tiny --jitter 0.1 --dry-run"),
                      MTLM_REQUEST_PLAN);
     refuses("--model gpt-tiny --stretch 2",
