@@ -209,6 +209,35 @@ static void test_a_window_with_validation_does_not_count(void **state)
     mtlm_trace_summary_destroy(s);
 }
 
+/* An F of the next iteration starts before each step; behind the last one there
+ * is none, so its window has an end that the next iteration would fill. */
+static void test_of_overlapping_iterations_the_last_one_does_not_count(
+    void **state)
+{
+    struct mtlm_trace_info info = timed_one_rank;
+    struct mtlm_record record[6];
+
+    for (int e = 0; e < 3; e++) {
+        const int t = 100 * e;
+
+        record[2 * e] = timed_node(0, MTLM_OP_LINEAR_FWD, t, t - 50, t + 50);
+        record[2 * e + 1] = timed_node(0, MTLM_OP_ADAM, t, t + 90, t + 100);
+        record[2 * e + 1].phase = MTLM_PHASE_OPTIMIZER;
+        record[2 * e].iteration = record[2 * e + 1].iteration = e;
+    }
+    (void) state;
+    for (int overlapping = 0; overlapping < 2; overlapping++) {
+        struct mtlm_trace_summary *s;
+
+        info.overlapping = overlapping;
+        s = mtlm_trace_summarize(record, 6, &info);
+        assert_int_equal(s->windows, 2 - overlapping);
+        assert_true(s->iteration[1].counts);
+        assert_int_equal(s->iteration[2].counts, !overlapping);
+        mtlm_trace_summary_destroy(s);
+    }
+}
+
 static void test_classes_have_the_time_inside_the_windows(void **state)
 {
     struct mtlm_trace_summary *s = pipeline_summary(4, 8, 3, true);
@@ -311,6 +340,8 @@ int main(void)
         cmocka_unit_test(test_only_workers_for_compute_nodes_count),
         cmocka_unit_test(test_tokens_read_early_are_no_bubble),
         cmocka_unit_test(test_a_window_with_validation_does_not_count),
+        cmocka_unit_test(
+            test_of_overlapping_iterations_the_last_one_does_not_count),
         cmocka_unit_test(test_classes_have_the_time_inside_the_windows),
         cmocka_unit_test(test_operations_have_count_mean_median_and_speed),
         cmocka_unit_test(test_the_order_of_records_does_not_matter),

@@ -1,0 +1,66 @@
+"""perf/staleness: eight runs so small that they take a second."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+source = os.environ.get("srcdir", ".")
+build = os.environ.get("builddir", ".")
+
+JOB = (
+    "--num-layers 1 --hidden-size 16 --num-attention-heads 2 --seq-length 16 "
+    "--micro-batch-size 2 --global-batch-size 2 --eval-iters 1"
+).split()
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+class Script(unittest.TestCase):
+    def test_rows_of_both(self):
+        with tempfile.TemporaryDirectory() as work:
+            text = os.path.join(work, "text")
+            with open(text + ".txt", "w") as file:
+                for i in range(300):
+                    file.write(f"Line {i} of a text that says little.\n")
+            subprocess.run(
+                [
+                    os.path.join(build, "mtlm-preprocess"),
+                    *("--input", text + ".txt", "--output-prefix", text),
+                    *("--tokenizer-type", "byte"),
+                ],
+                check=True,
+                capture_output=True,
+            )
+            done = subprocess.run(
+                [
+                    os.path.join(source, "perf", "staleness"),
+                    *("--build", build, "--runs", work, "--seeds", "2"),
+                    *("--data-path", text, "--iterations", "4"),
+                    *("--lr", "1e-3", "--lr", "1e-2", "--write", work),
+                    *("--", *JOB),
+                ],
+                capture_output=True,
+                text=True,
+            )
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(os.path.join(work, "staleness.md")) as file:
+                self.assertEqual(file.read(), done.stdout.rstrip("\n") + "\n")
+            picture = xml.etree.ElementTree.parse(
+                os.path.join(work, "staleness.svg")
+            )
+        rows = [
+            [cell.strip() for cell in line.strip("|").split("|")]
+            for line in done.stdout.splitlines()
+            if line.startswith("|") and line[2].isdecimal()
+        ]
+        self.assertEqual([row[0] for row in rows], 2 * ["1", "2", "3", "4"])
+        # The first step has no delay, the second one has.
+        self.assertEqual(rows[0][1], rows[0][2])
+        self.assertEqual(rows[0][3], "0.00 +- 0.00")
+        self.assertNotEqual(rows[7][1], rows[7][2])
+        self.assertEqual(len(picture.findall(SVG + "polyline")), 8)
+
+
+if __name__ == "__main__":
+    unittest.main()
