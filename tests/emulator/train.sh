@@ -121,6 +121,16 @@ well 3 --model gpt-tiny "${mini[@]}"
 grep -q '= 2 ranks (chosen)' out || fail "three ranks, two GPUs: $(cat out)"
 same 1e-5 "two of three ranks"
 
+# Two versions of the weights: the third iteration reads the other slot.
+more=("${mini[@]}" --model gpt-tiny --train-iters 4 --global-batch-size 4
+    --pipeline-model-parallel-size 1 --weight-staleness 1)
+on_cpus
+well 2 "${more[@]}"
+mv out want
+on_gpus 2
+well 2 "${more[@]}"
+same 1e-5 "two versions of the weights, two replicas"
+
 # The node that makes the first NaN is found, on either.
 job 1 --model gpt-tiny "${mini[@]}" --inject-nan 2
 [ "$rc" -eq 5 ] || fail "NaN on a GPU: exit code $rc"
