@@ -207,6 +207,11 @@ const char *mtlm_profile_lacks(const struct mtlm_profile *profile,
         return "selective recomputation";
     if (config->distributed_optimizer)
         return "a distributed optimizer";
+    if (config->attention_backend == MTLM_ATTENTION_FLASH
+        || config->attention_backend == MTLM_ATTENTION_FUSED)
+        return "attention that keeps no scores";
+    if (config->layout.workers > 1)
+        return "several workers on a device";
     return NULL;
 }
 

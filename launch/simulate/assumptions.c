@@ -1,4 +1,5 @@
-/* Prints the assumptions of a prediction. */
+/* Prints the assumptions of a prediction: a name in a column, and a sentence.
+ */
 
 #include "config.h"
 
@@ -12,6 +13,9 @@
 #include "launch/simulate/assumptions.h"
 #include "runtime/base/plural.h"
 #include "runtime/machine/machine.h"
+
+/* Columns of names and of sentences. */
+enum { INDENT = 2, COLUMN = 17 };
 
 static void print_folding(const struct mtlm_prediction *p, FILE *out)
 {
@@ -105,17 +109,20 @@ static int print_numbers(const struct mtlm_options *options, FILE *out,
     return 0;
 }
 
-int mtlm_assumptions_print(const struct mtlm_prediction *prediction,
-                           const struct mtlm_options *options, FILE *out,
-                           struct mtlm_error *err)
+static int print_lines(const struct mtlm_prediction *prediction,
+                       const struct mtlm_options *options, FILE *out,
+                       struct mtlm_error *err)
 {
-    fprintf(out, "\nAssumptions\n");
     print_folding(prediction, out);
     print_hosts(prediction, out);
     print_order(prediction, options, out);
     print_noise(options, out);
     if (print_numbers(options, out, err) < 0)
         return -1;
+    if (options->profile)
+        fprintf(out, "  memory         our graph's, not the code's: attention "
+                     "keeps no scores, and gradients of each layer have "
+                     "slots\n");
     if (prediction->narrow_bytes > 0)
         fprintf(out,
                 "  precision      fp32, but the file counts elements of %g "
@@ -131,4 +138,35 @@ int mtlm_assumptions_print(const struct mtlm_prediction *prediction,
             "checkpoints, %sfaults\n",
             mtlm_noise_is_any(&options->jitter) ? "" : "jitter, ");
     return 0;
+}
+
+int mtlm_assumptions_print(const struct mtlm_prediction *prediction,
+                           const struct mtlm_options *options, FILE *out,
+                           struct mtlm_error *err)
+{
+    fprintf(out, "\nAssumptions\n");
+    return print_lines(prediction, options, out, err);
+}
+
+json_t *mtlm_assumptions_json(const struct mtlm_prediction *prediction,
+                              const struct mtlm_options *options)
+{
+    json_t *all = json_object();
+    struct mtlm_error ignored;
+    char *text = NULL, *rest;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    print_lines(prediction, options, out, &ignored);
+    fclose(out);
+    rest = text;
+    for (char *line; (line = strsep(&rest, "\n")) && *line;) {
+        char *name = line + INDENT, *what = line + COLUMN;
+
+        while (what > name && what[-1] == ' ')
+            *--what = '\0';
+        json_object_set_new(all, name, json_string(line + COLUMN));
+    }
+    free(text);
+    return all;
 }

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "launch/plan/step.h"
@@ -108,9 +109,12 @@ int mtlm_graph_out_check(const char *path, struct mtlm_error *err)
     const char *slash = strrchr(path, '/');
     char *dir = slash ? mtlm_sprintf("%.*s", (int) (slash - path + 1), path)
                       : mtlm_sprintf(".");
-    const int error = access(dir, W_OK | X_OK) < 0 ? errno : 0;
+    int error = access(dir, W_OK | X_OK) < 0 ? errno : 0;
+    struct stat there;
 
     free(dir);
+    if (!error && stat(path, &there) == 0 && S_ISDIR(there.st_mode))
+        error = EISDIR;
     return error ? mtlm_error_set(err, MTLM_EXIT_IO,
                                   "cannot write --graph-out %s: %s", path,
                                   strerror(error))

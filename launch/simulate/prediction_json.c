@@ -21,12 +21,13 @@ static json_t *exposed(const struct mtlm_exposure *e)
                      e->message_s[MTLM_TRAFFIC_OTHER]);
 }
 
-json_t *mtlm_prediction_json(const struct mtlm_prediction *p)
+json_t *mtlm_prediction_json(const struct mtlm_prediction *p,
+                             json_t *assumptions)
 {
     return json_pack(
         "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o,"
         " s:f, s:i, s:f, s:o, s:f, s:f, s:o, s:I, s:I, s:i, s:i, s:i, s:s, "
-        "s:s, s:f}",
+        "s:s, s:f, s:o}",
         "iteration_s", p->iteration_s, "samples_per_s", p->samples_per_s,
         "tokens_per_s", p->tokens_per_s, "tflop_per_s_per_gpu",
         1e-12 * p->model_flop_per_s, "hardware_tflop_per_s_per_gpu",
@@ -45,5 +46,6 @@ json_t *mtlm_prediction_json(const struct mtlm_prediction *p)
         p->layout.virtual_stages, "evaluated_ranks", p->folded,
         "evaluated_nodes", p->nodes, "policy", p->policy, "engine",
         p->evaluated_s > 0 ? "starpu" : "evaluator", "evaluator_s",
-        p->evaluated_s > 0 ? p->evaluated_s : p->iteration_s);
+        p->evaluated_s > 0 ? p->evaluated_s : p->iteration_s, "assumptions",
+        assumptions);
 }

@@ -16,6 +16,7 @@
 #include "launch/plan/dry_run.h"
 #include "launch/plan/layout_choice.h"
 #include "launch/plan/step.h"
+#include "launch/simulate/assumptions.h"
 #include "launch/simulate/graph_out.h"
 #include "launch/simulate/layout_search.h"
 #include "launch/simulate/prediction_json.h"
@@ -199,7 +200,8 @@ static int write_metrics(struct simulation *s,
             .data = s->choice.dp,
             .parameters = mtlm_model_parameters(&s->options->model),
             .policy = prediction->policy,
-            .simulation = mtlm_prediction_json(prediction)},
+            .simulation = mtlm_prediction_json(
+                prediction, mtlm_assumptions_json(prediction, s->options))},
         err);
 }
 

@@ -16,20 +16,24 @@ GOLDEN = (math.sqrt(5) - 1) / 2
 def read_rows(path):
     """[(seconds, options)] of lines "seconds,options of mtlm-dag"."""
     rows = []
-    with open(path, encoding="utf-8") as file:
-        for number, line in enumerate(csv.reader(file), 1):
-            if not line or line[0].startswith("#"):
-                continue
-            try:
-                seconds = float(line[0])
-                options = shlex.split(",".join(line[1:]))
-            except ValueError:
-                seconds, options = 0, []
-            if not (seconds > 0 and math.isfinite(seconds) and options):
-                raise Failure(
-                    f"{path}:{number}: not of the form SECONDS,OPTIONS"
-                )
-            rows.append((seconds, options))
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = list(csv.reader(file))
+    except (UnicodeDecodeError, csv.Error) as why:
+        raise Failure(f"{path}: is no CSV file of text: {why}") from None
+    for number, line in enumerate(lines, 1):
+        if not line or line[0].startswith("#"):
+            continue
+        try:
+            seconds = float(line[0])
+            options = shlex.split(",".join(line[1:]))
+        except ValueError:
+            seconds, options = 0, []
+        if not (seconds > 0 and math.isfinite(seconds) and options):
+            raise Failure(
+                f"{path}:{number}: not of the form SECONDS,OPTIONS"
+            )
+        rows.append((seconds, options))
     if not rows:
         raise Failure(f"{path}: has no rows")
     return rows

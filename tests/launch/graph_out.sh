@@ -25,6 +25,10 @@ refuse 4 'cannot write --graph-out none/g.rec: No such' "${simulate[@]}" \
     --graph-out none/g.rec
 refuse 4 'cannot write --graph-out none/g.et: No such' "${simulate[@]}" \
     --graph-out none/g.et
+mkdir folder.rec
+refuse 4 'cannot write --graph-out folder.rec: Is a directory' \
+    "${simulate[@]}" --graph-out folder.rec
+[ ! -s out ] || fail "a simulation for nothing: $(cat out)"
 
 # One rank is no plural.
 well 1 --simulate "$cluster" --model gpt-tiny --world-size 1 --graph-out one.rec

@@ -92,6 +92,32 @@ static void test_two_simulations_are_equal_to_the_last_digit(void **state)
     free(second);
 }
 
+static void test_metrics_have_the_assumptions(void **state)
+{
+    json_t *n = numbers_of("dgx-a100", A100);
+    const json_t *assumptions = json_object_get(n, "assumptions");
+    char *text = text_of("dgx-a100", A100);
+    const char *name;
+    json_t *what;
+
+    (void) state;
+    assert_true(json_object_size(assumptions) >= 7);
+    assert_non_null(json_object_get(assumptions, "not modelled"));
+    assert_non_null(
+        strstr(json_string_value(json_object_get(assumptions, "fitted")),
+               "efficiency"));
+    json_object_foreach((json_t *) assumptions, name, what)
+    {
+        char *line =
+            mtlm_sprintf("\n  %-14s %s\n", name, json_string_value(what));
+
+        assert_says(text, line);
+        free(line);
+    }
+    free(text);
+    json_decref(n);
+}
+
 /* 72 B s l h^2 (1 + s / 6h + V / 12lh), arXiv 2205.05198, equation 7, with
  * V = 50257 padded to 50304 = 393 x 128; the peak is 312 TFLOP/s. */
 static void test_rates_follow_from_the_time(void **state)
@@ -238,6 +264,7 @@ int main(void)
         cmocka_unit_test(test_schedules_take_what_their_formulas_say),
         cmocka_unit_test(test_the_plan_counts_the_same_seconds),
         cmocka_unit_test(test_two_simulations_are_equal_to_the_last_digit),
+        cmocka_unit_test(test_metrics_have_the_assumptions),
         cmocka_unit_test(test_rates_follow_from_the_time),
         cmocka_unit_test(test_idle_time_is_shared_out_whole),
         cmocka_unit_test(test_noise_is_of_the_slowest),

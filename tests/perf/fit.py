@@ -105,6 +105,14 @@ class Fit(unittest.TestCase):
         )
         none = self.path("none.csv", "# nothing\n")
         self.refuses([CLUSTER, none], f"{none}: has no rows")
+        noise = self.path("noise.csv", "")
+        with open(noise, "wb") as file:
+            file.write(bytes(range(128, 256)))
+        done = self.run_fit(CLUSTER, noise)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(
+            done.stderr, f"^fit: {noise}: is no CSV file of text: .*\n$"
+        )
         good = self.path("good.csv", f"1,{JOB}\n")
         self.refuses(
             ["nowhere.ini", good], "nowhere.ini: No such file or directory"
