@@ -159,9 +159,16 @@ class Tables(unittest.TestCase):
         self.assertEqual(found["all"][3:5], (1.9, "gpipe"))
 
     def test_the_bar(self):
-        self.assertRegex(table.verdict(self.ROWS), "^The bar of 2 % holds")
+        lines = table.verdict(self.ROWS)
+        self.assertRegex(lines[0], "^. strict: the bar of 2 % holds")
         far = [row("1f1b", 4, [cell(27, 28, -2.1)])]
-        self.assertRegex(table.verdict(far), "does not hold.* 2.1 % off")
+        self.assertRegex(table.verdict(far)[0], "does not hold.* 2.1 % off")
+
+    def test_the_distance_to_the_plan(self):
+        rows = [row("a", 4, [cell(100, 100 + x)]) for x in (1, 2, 9)]
+        middle, worst = table.distances(rows)[0][5:]
+        self.assertAlmostEqual(middle, 2)
+        self.assertAlmostEqual(worst, 9)
 
     def test_overhead_is_the_median_of_strict_orders(self):
         rows = [row("a", 4, [cell(100, 100 + x)]) for x in (1, 2, 9)]
