@@ -120,6 +120,7 @@ struct mtlm_activation_memory mtlm_activation_memory(
 
         mtlm_layout_layers(&config->layout, config->model.num_layers, k, &first,
                            &layers);
+        layers = layers > 0 ? layers : 1; /* an end of the model, alone */
         if (layers != measured)
             bytes = bytes_of(config, layers);
         measured = layers;

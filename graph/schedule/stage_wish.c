@@ -29,11 +29,12 @@ int mtlm_stage_wish_chunks(const struct mtlm_stage_wish *wish,
     if (wish->pipeline > 0) {
         const bool listed = !wish->layers || wish->n == wish->pipeline;
 
-        return pp == 1 && wish->pipeline <= num_layers && listed
+        return pp == 1 && (wish->layers || wish->pipeline <= num_layers)
+                       && listed
                    ? wish->pipeline
                    : 0;
     }
     if (wish->layers && wish->virtual_stages > 0 && v != wish->virtual_stages)
         return 0;
-    return v * pp <= num_layers && v <= INT_MAX ? v : 0;
+    return (wish->layers || v * pp <= num_layers) && v <= INT_MAX ? v : 0;
 }

@@ -266,8 +266,8 @@
         "and back (v), or all stages on one rank (policy)")                    \
     OPT(PARALLEL, STAGE_LAYERS, "stage-layers", TEXT, stage_layers, "", 0, 0,  \
         "N,N,...",                                                             \
-        "layers of each virtual stage of the model (default: as even as "      \
-        "possible)")                                                           \
+        "layers of each virtual stage of the model, 0 at the ends allowed "    \
+        "(default: as even as possible)")                                      \
     OPT(PARALLEL, USE_DISTRIBUTED_OPTIMIZER, "use-distributed-optimizer",      \
         FLAG, distributed_optimizer, "no", 0, 0, NULL,                         \
         "share Adam's moments and steps among data-parallel ranks")            \

@@ -16,6 +16,16 @@
 
 enum { MOST_STAGES = 32768, MOST_LAYERS = 32768 };
 
+/* Returns whether each stage between the first and the last has a layer.  Those
+ * two have the embedding and the output layer. */
+static bool fills_middle(const struct mtlm_options *options)
+{
+    for (int i = 1; i + 1 < options->n_layers_of_stage; i++)
+        if (options->layers_of_stage[i] < 1)
+            return false;
+    return true;
+}
+
 /* Reads the whole numbers of options->stage_layers. */
 static int read_list(struct mtlm_options *options, struct mtlm_error *err)
 {
@@ -27,13 +37,13 @@ static int read_list(struct mtlm_options *options, struct mtlm_error *err)
         char *end;
         const long layers = strtol(at, &end, 10);
 
-        if (end == at || !isdigit((unsigned char) end[-1]) || layers < 1
+        if (end == at || !isdigit((unsigned char) end[-1]) || layers < 0
             || layers > MOST_LAYERS)
             break;
         options->layers_of_stage[n] = layers;
         options->n_layers_of_stage = n + 1;
         end += strspn(end, " ");
-        if (!*end)
+        if (!*end && fills_middle(options))
             return 0;
         if (*end != ',')
             break;
@@ -41,7 +51,8 @@ static int read_list(struct mtlm_options *options, struct mtlm_error *err)
     }
     return mtlm_error_set(err, MTLM_EXIT_USAGE,
                           "--stage-layers is '%.56s', it must be whole numbers "
-                          "from 1 on, such as 3,3,4,2",
+                          "from 1 on, such as 3,3,4,2; the first and the last "
+                          "may be 0",
                           options->stage_layers);
 }
 

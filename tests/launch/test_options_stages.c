@@ -133,19 +133,22 @@ static void test_stages_have_the_layers_they_are_given(void **state)
     gives(TEN "--stage-layers 1,2,3,4", 2, 2, 2,
           "4, 2 on each rank (placement loop), layers 1 2 3 4");
     gives(TEN "--stage-layers 1,2,3,4 " V "1", 4, 4, 1, "4, layers 1 2 3 4");
+    gives(TEN P "2 --stage-layers 0,6,4,0", 2, 2, 2,
+          "4, 2 on each rank (placement loop), layers 0 6 4 0");
     accepts_config("stage-layers = 3, 7\n", TEN);
     assert_int_equal(options.n_layers_of_stage, 2);
     assert_int_equal(options.layers_of_stage[1], 7);
     refuses(TEN "--stage-layers 4,5",
             "--stage-layers 4,5: together 9 layers, and --num-layers says 10");
     for (const char *const *text =
-             (const char *const[]){"4,,6", "4,6,", "10,0", "-1,11", "4;6", "x",
+             (const char *const[]){"4,,6", "4,6,", "4,0,6", "-1,11", "4;6", "x",
                                    "99999999999999999999", "4,6x", NULL};
          *text; text++) {
         char *line = mtlm_sprintf(TEN "--stage-layers %s", *text);
         char *sentence = mtlm_sprintf("--stage-layers is '%s', it must be "
                                       "whole numbers from 1 on, such as "
-                                      "3,3,4,2",
+                                      "3,3,4,2; the first and the last "
+                                      "may be 0",
                                       *text);
 
         refuses(line, sentence);

@@ -64,6 +64,10 @@ for model in "${models[@]}"; do
         like one 2 "${run[@]}" "${parallel[@]}" --placement v
         stages '4, 2 on each rank (placement v), layers 1 1 1 1'
         like one 2 "${run[@]}" "${parallel[@]}" --placement v --window 2.6
+        # Embedding and output layer alone.
+        like one 2 "${run[@]}" "${parallel[@]}" --stage-layers 0,3,1,0 \
+            --act-mem 1e7 --recompute-granularity full
+        stages '4, 2 on each rank (placement loop), layers 0 3 1 0'
         STARPU_SCHED=random like one 2 "${run[@]}" "${parallel[@]}" \
             --placement v --workers 2
         for schedule in $schedules; do
