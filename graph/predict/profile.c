@@ -76,8 +76,21 @@ static const struct mtlm_profile_kernels single_kernels[] = {
     {MTLM_OP_BIAS_DROPOUT_ADD_BWD, BDAB_DY, 3.5, 2},
 };
 
+/* v2.5 with all of its fusions off (arXiv 2104.04473, section 5.8): the heads
+ * of 2021, and a kernel for each step between the products. */
+static const struct mtlm_profile_kernels unfused_kernels[] = {
+    SHARED_KERNELS,
+    {MTLM_OP_ATTENTION_FWD, ATT_Y, 2, 9},
+    {MTLM_OP_ATTENTION_BWD, ATTB_Y, 2, 11},
+    {MTLM_OP_ATTENTION_BWD, ATTB_DQKV, 2, 1},
+    {MTLM_OP_LINEAR_GELU_FWD, LG_PRE, 4, 3},
+    {MTLM_OP_BIAS_DROPOUT_ADD_FWD, BDA_X, 7.5, 3},
+    {MTLM_OP_BIAS_DROPOUT_ADD_BWD, BDAB_DY, 3.5, 2},
+};
+
 enum {
     FUSED_KERNELS = sizeof(fused_kernels) / sizeof(fused_kernels[0]),
+    UNFUSED_KERNELS = sizeof(unfused_kernels) / sizeof(unfused_kernels[0]),
     SINGLE_KERNELS = sizeof(single_kernels) / sizeof(single_kernels[0])
 };
 
@@ -86,6 +99,9 @@ enum {
 /* Bytes for a score, forward: softmax of the lower triangle 3, dropout 5
  * (fused); mask 4, softmax 4, dropout 5 (v1.0); scale 4 and mask 8 in kernels
  * of their own (2019).  Backward: dropout 5, softmax 4 or 6, mask 4, scale 4.
+ * 2021-unfused has scores of 4 bytes between two casts (fused_softmax.py of
+ * v2.5, its other branch): casts 6 and 6, scale 8, mask 8, softmax 8, dropout
+ * 5; backward: the same, softmax 12.
  *
  * 2019: launch_s is fitted to one row, 1.2 billion parameters on 8 GPUs at
  * batch 8 (2.21 s / 2.98; arXiv 1909.08053, table 8). */
@@ -98,6 +114,14 @@ static const struct mtlm_profile profiles[] = {
      .launch_s = 97e-6,
      .accumulates = true,
      .overlaps_alone = true},
+    {.name = "2019-unoverlapped",
+     .source = "Megatron-LM of 2019, gradients reduced after B (arXiv "
+               "1909.08053)",
+     .kernels = single_kernels,
+     .n_kernels = SINGLE_KERNELS,
+     .score_bytes = {21, 19},
+     .launch_s = 97e-6,
+     .accumulates = true},
     {.name = "v1.0",
      .source = "Megatron-LM v1.0 (2020-04)",
      .kernels = single_kernels,
@@ -132,6 +156,17 @@ static const struct mtlm_profile profiles[] = {
      .bf16 = true,
      .pipelines = true,
      .interleaves = true,
+     .overlaps_alone = true},
+    {.name = "2021-unfused",
+     .source = "Megatron-LM v2.5 without fused kernels (arXiv 2104.04473)",
+     .kernels = unfused_kernels,
+     .n_kernels = UNFUSED_KERNELS,
+     .score_bytes = {41, 45},
+     .accumulates = true,
+     .bf16 = true,
+     .pipelines = true,
+     .interleaves = true,
+     .scatters = true,
      .overlaps_alone = true},
     {.name = "deepspeed",
      .source = "Megatron-DeepSpeed of 2022 (arXiv 2312.12391)",

@@ -481,7 +481,8 @@
         "start no ranks: print time, FLOP/s, idle time and memory of an "      \
         "iteration on the machine of CLUSTER.ini, and stop")                   \
     OPT(PREDICTION, AS, "as", TEXT, as, "", 0, 0,                              \
-        "megatron-2019|v1.0|2020-09|2021|2021-unscattered|2022|deepspeed",     \
+        "megatron-2019|2019-unoverlapped|v1.0|2020-09|2021|2021-unscattered|"  \
+        "2021-unfused|2022|deepspeed",                                         \
         "with --simulate: as published code of that time, with its kernels, "  \
         "its blocking messages and its fixed order")                           \
     OPT(PREDICTION, OURS, "ours", CHOICE, ours, "nothing", 0, 0,               \

@@ -5,7 +5,7 @@ import math
 from bench import svg
 
 LEFT, TOP, WIDE, HIGH = 60, 50, 640, 300
-COLOURS = *svg.COLOURS, "#888888"
+COLOURS = *svg.COLOURS, "#888888", "#333333"
 MOST = 20  # % at the edges; what is farther stands at the edge
 
 
@@ -48,19 +48,25 @@ def _point(row, colour, least, most):
     )
 
 
+def _family(name):
+    """Sets of one source have one colour: "ZB" of "ZB-2p sync"."""
+    return "ZB" if name.startswith("ZB") else name
+
+
 def draw(title, rows, names):
     """The picture; names: the sets, in order."""
+    names = list(dict.fromkeys(map(_family, names)))
     least = min(row.seconds for row in rows) / 1.2
     most = max(row.seconds for row in rows) * 1.2
     lines = _grid(least, most)
     for i, name in enumerate(names):
         colour = COLOURS[i % len(COLOURS)]
-        x = LEFT + 90 * i
+        x = LEFT + 82 * i
         lines.append(
             f'<circle cx="{x}" cy="{TOP + HIGH + 36}" r="4" fill="{colour}"/>'
             + svg.text(x + 8, TOP + HIGH + 40, name)
         )
         lines += [
-            _point(row, colour, least, most) for row in rows if row.set == name
+            _point(row, colour, least, most) for row in rows if _family(row.set) == name
         ]
     return svg.page(LEFT + WIDE + 20, TOP + HIGH + 60, title, lines)

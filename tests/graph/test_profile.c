@@ -53,6 +53,7 @@ static void test_a_layer_moves_the_bytes_that_the_code_moved(void **state)
     } cases[] = {{"megatron-2019", 19, 30, 23, 33, {21, 19}, 6},
                  {"v1.0", 19, 30, 23, 33, {13, 15}, 6},
                  {"2021", 11, 16, 23, 27, {8, 9}, 6},
+                 {"2021-unfused", 19, 24, 23, 27, {41, 45}, 6},
                  {"megatron-2022", 11, 16, 23, 27, {8, 9}, 0}};
     const double sbh = 12 * 2 * 32, scores = 12 * 12 * 2 * 4;
 

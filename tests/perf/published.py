@@ -40,12 +40,17 @@ class Rows(unittest.TestCase):
             counts,
             {
                 "2019": 8,
+                "2019 more": 5,
                 "V1.0": 4,
                 "2020-09": 7,
                 "2021": 7,
                 "2022": 4,
                 "vTrain": 31,
                 "ZB": 12,
+                "ZB-I": 12,
+                "ZB-1p": 12,
+                "ZB-2p": 12,
+                "ZB-2p sync": 4,
             },
         )
 
@@ -79,6 +84,27 @@ class Rows(unittest.TestCase):
         ):
             self.assertIn(part, words + " ")
         self.assertNotIn("virtual", " ".join(iterations.options(ROWS[0])))
+        self.assertIn("--vocab-size 50257 ", words)
+
+    def test_a_schedule_that_the_code_never_had_replaces_its_order(self):
+        row = row_of(set="ZB-2p sync", model="28.3B")
+        words = " ".join(iterations.options(row))
+        self.assertIn("--ours overlap --schedule zb-2p", words)
+        self.assertIn("--vocab-size 32000 ", words)
+
+    def test_the_vocabulary_of_zero_bubble_makes_the_names_of_its_models(self):
+        """Parameters, equation 2 of arXiv 2104.04473 with 13 h a layer."""
+        for row in ROWS:
+            if row.set == "ZB":
+                l, h = row.layers, row.hidden
+                count = 12 * l * h**2 + 13 * l * h
+                count += (row.vocabulary + row.sequence + 2) * h
+                self.assertEqual(f"{count / 1e9:.1f}B", row.model)
+
+    def test_days_are_of_an_epoch(self):
+        for model, days in (("355M", 0.86), ("2.5B", 2.27)):
+            row = row_of(set="2019 more", model=model)
+            self.assertAlmostEqual(row.seconds * 68507 / 86400, days, places=2)
 
 
 class Errors(unittest.TestCase):
@@ -118,6 +144,43 @@ class Errors(unittest.TestCase):
         self.assertEqual(len(points), 2 + 1)  # and the name of the set
 
 
+class Notes(unittest.TestCase):
+    def rows(self, **wanted):
+        return [
+            iterations.Row(r.fields, 0.95 * r.seconds)
+            for r in ROWS
+            if all(r.fields[name] == value for name, value in wanted.items())
+        ]
+
+    def test_bars_hold_or_not(self):
+        rows = self.rows(set="2022") + self.rows(set="2019 more")
+        lines = "\n".join(script.published_notes.bars(rows, None, ["13"]))
+        for part in (
+            r"median at most 3 %\s+\|\s+5.0 % \| does not hold",
+            r"worst at most 8 %\s+\|\s+5.0 % \|\s+holds",
+            r"2019 more: worst at most 10 %\s+\|\s+5.0 % \|\s+holds",
+            r"figures 11 to 18: trends and optima\s+\| 13 miss",
+        ):
+            self.assertRegex(lines, part)
+
+    def test_a_microbatch_more_is_a_difference_of_iterations(self):
+        """9.091 - 5 s for 128 microbatches, and 5 % less."""
+        lines = "\n".join(script.published_notes.passes(self.rows(set="ZB")))
+        self.assertRegex(lines, r"28.3B \|\s+28.3 ms \|\s+32.0 ms \|\s+30.4 ms")
+
+    def test_epochs_stand_beside_reductions_after_b(self):
+        asked = []
+
+        def predict(row):
+            asked.append(row.fields["as"])
+            return 2.0
+
+        rows = self.rows(set="2019 more", model="8.3B 24 heads")
+        lines = "\n".join(script.published_notes.epochs(rows, predict))
+        self.assertEqual(asked, ["2019-unoverlapped"])
+        self.assertRegex(lines, r"2 \(-24.5 %\) \|\s+0.65 \|")
+
+
 class Figures(unittest.TestCase):
     def figure(self, number):
         (figure,) = (
@@ -145,6 +208,8 @@ class Figures(unittest.TestCase):
         self.assertEqual(self.figure("12").fails(rising), ["v 4"])
         kept = {"recomputed": [1, 2], "kept": [1.4, 2.1]}
         self.assertEqual(self.figure("17").fails(kept), ["recomputed"])
+        little = {"fused": [135, 148], "unfused": [125, 133]}
+        self.assertEqual(self.figure("5.8").fails(little), ["fused"])
         even = {"scattered": [1.05, 1.05], "whole": [1, 1]}
         self.assertEqual(self.figure("18").fails(even), ["scattered"])
         flat = {"B 128": [3, 3], "B 8": [3, 2]}
@@ -179,8 +244,9 @@ class Predictions(unittest.TestCase):
             (done.returncode, done.stderr),
             (
                 1,
-                "published: --only has the sets 2019, V1.0, 2020-09, 2021, "
-                "2022, vTrain, ZB, not 2018\n",
+                "published: --only has the sets 2019, 2019 more, V1.0, "
+                "2020-09, 2021, 2022, vTrain, ZB, ZB-I, ZB-1p, ZB-2p, ZB-2p "
+                "sync, not 2018\n",
             ),
         )
 
