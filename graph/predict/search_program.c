@@ -283,6 +283,24 @@ static void try_kind(struct program_search *s,
     mtlm_stage_times_free(&times);
 }
 
+/* Tries the published orders of fused schedules: more stages shorten the bubble
+ * of these. */
+static void try_deeper(void *arg, const struct mtlm_program_config *config)
+{
+    struct program_search *s = arg;
+    struct mtlm_program_config one = *config;
+    struct mtlm_stage_times times =
+        mtlm_stage_cost_times(s->search->machine, config);
+
+    one.times = &times;
+    mtlm_activation_memory_measure(&one);
+    for (int i = 0; i < MTLM_SCHEDULE_COUNT; i++)
+        if (mtlm_schedules[i].fused)
+            try_schedule(s, &one, &mtlm_schedules[i]);
+    mtlm_activation_memory_free(&one.activation);
+    mtlm_stage_times_free(&times);
+}
+
 /* ---- the search ---- */
 
 static struct program_search create_search(
@@ -410,6 +428,8 @@ void mtlm_search_program(const struct mtlm_search_program *search,
         if (mtlm_stage_kind_place(config, &mtlm_stage_kinds[i], &one))
             try_kind(&s, &one);
     }
+    if (search->chunks == 0)
+        mtlm_stage_kind_deeper(config, try_deeper, &s);
     choose(&s, config, windows, found);
 }
 

@@ -21,3 +21,17 @@ bool mtlm_stage_kind_place(const struct mtlm_program_config *config,
            || (config->layout.pp > 1
                && mtlm_layout_stages(&one->layout) <= config->model.num_layers);
 }
+
+void mtlm_stage_kind_deeper(const struct mtlm_program_config *config,
+                            void (*try)(void *arg,
+                                        const struct mtlm_program_config *one),
+                            void *arg)
+{
+    const int64_t layers = config->model.num_layers;
+    struct mtlm_stage_kind kind = {3, MTLM_PLACEMENT_LOOP};
+    struct mtlm_program_config one;
+
+    for (; mtlm_stage_kind_place(config, &kind, &one); kind.chunks++)
+        if (layers % mtlm_layout_stages(&one.layout) == 0)
+            try(arg, &one);
+}

@@ -22,4 +22,12 @@ bool mtlm_stage_kind_place(const struct mtlm_program_config *config,
                            const struct mtlm_stage_kind *kind,
                            struct mtlm_program_config *one);
 
+/* More virtual stages per rank, placement loop, all of equal layers: calls
+ * try(arg, config with these stages) for 3 and more of them, as often as the
+ * model allows. */
+void mtlm_stage_kind_deeper(const struct mtlm_program_config *config,
+                            void (*try)(void *arg,
+                                        const struct mtlm_program_config *one),
+                            void *arg);
+
 #endif /* MTLM_GRAPH_STAGE_KIND_H */

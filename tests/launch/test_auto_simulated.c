@@ -125,6 +125,40 @@ static void test_auto_fits_where_1f1b_does(void **state)
     unlink(path);
 }
 
+/* Three virtual stages on each rank, as published, on a device with just the
+ * memory for them. */
+static void test_auto_knows_deep_interleaving(void **state)
+{
+    static const char job[] =
+        "--world-size 16 --tensor-model-parallel-size 4 "
+        "--pipeline-model-parallel-size 4 --num-layers 12 "
+        "--hidden-size 2048 --num-attention-heads 16 --seq-length 1024 "
+        "--vocab-size 1000 --global-batch-size 8 "
+        "--recompute-granularity full";
+    char path[] = "/tmp/mtlm-auto.XXXXXX";
+    const int fd = mkstemp(path);
+    double limit;
+    const double published =
+        seconds_under("prio", job,
+                      "interleaved --schedule-mode strict "
+                      "--num-layers-per-virtual-pipeline-stage 1",
+                      &limit);
+
+    (void) state;
+    assert_true(fd >= 0);
+    close(fd);
+    write_cluster(path, limit + 1);
+    for (int i = 0; i < 2; i++) {
+        const double chosen = seconds_on(path, policies[i], job,
+                                         "auto --act-mem 1000000000000", NULL);
+
+        if (chosen > published * 1.001)
+            fail_msg("%s: auto %g s, interleaved %g s", policies[i], chosen,
+                     published);
+    }
+    unlink(path);
+}
+
 /* Workers that wait for messages follow places in an order only where programs
  * gain by the order. */
 static void test_places_lengthen_no_iteration(void **state)
@@ -162,6 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_auto_is_no_longer_than_named_schedules),
         cmocka_unit_test(test_auto_fits_where_1f1b_does),
+        cmocka_unit_test(test_auto_knows_deep_interleaving),
         cmocka_unit_test(test_places_lengthen_no_iteration),
         cmocka_unit_test(test_waits_lengthen_no_iteration)};
 
