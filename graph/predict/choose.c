@@ -9,6 +9,7 @@
 #include "graph/predict/activation_memory.h"
 #include "graph/predict/choose.h"
 #include "graph/predict/forecast.h"
+#include "runtime/base/memory.h"
 
 /* Margin of memory, because plans and machines are not known more exactly. */
 #define TO_SPARE 1.05
@@ -262,12 +263,25 @@ static bool wants_pipeline(const struct mtlm_stage_wish *stages)
            || stages->layers;
 }
 
+/* Keeps a layout that was compared.  compared may be NULL. */
+static void keep(struct mtlm_choices *compared,
+                 const struct mtlm_choice *choice)
+{
+    if (!compared || !choice->fits || choice->seconds <= 0)
+        return;
+    compared->list =
+        mtlm_realloc(compared->list, compared->n + 1, sizeof(*compared->list));
+    compared->list[compared->n++] = *choice;
+}
+
 /* Tries the layouts in which `shared` ranks hold a model.  across: layouts
  * whose tensor-parallel groups span machines; else the others.  Stops at the
- * first layout that fits if in a hurry or if virtual stages are asked for. */
+ * first layout that fits if in a hurry or if virtual stages are asked for.
+ * compared: takes the layouts; or NULL. */
 static void try_layouts(const struct mtlm_wish *wish,
                         const struct mtlm_hosts *hosts, int shared, bool across,
-                        struct mtlm_choice *choice)
+                        struct mtlm_choice *choice,
+                        struct mtlm_choices *compared)
 {
     const int most = most_tensor_parallel(wish, hosts->ranks, shared);
     const bool first = wish->hurry || wants_pipeline(&wish->stages);
@@ -278,6 +292,7 @@ static void try_layouts(const struct mtlm_wish *wish,
             const struct mtlm_choice other =
                 choose_micro_batch(wish, hosts, t, shared / t);
 
+            keep(compared, &other);
             if (is_better(&other, choice))
                 *choice = other;
         }
@@ -324,7 +339,8 @@ static void widen_windows(const struct mtlm_wish *wish,
 
 static int choose_layout(const struct mtlm_wish *wish,
                          const struct mtlm_hosts *hosts,
-                         struct mtlm_choice *choice)
+                         struct mtlm_choice *choice,
+                         struct mtlm_choices *compared)
 {
     const struct mtlm_layout *given = &wish->config.layout;
     const bool most_first = !wish->hurry && wants_pipeline(&wish->stages);
@@ -341,18 +357,34 @@ static int choose_layout(const struct mtlm_wish *wish,
 
         for (int across = 0; across < 2; across++)
             try_layouts(wish, hosts, most_first ? ranks + 1 - i : i, across,
-                        choice);
+                        choice, compared);
         if (none && choice->fits)
             most = most_first ? i : fmin(ranks, TIMES_THE_RANKS * i);
     }
     return choice->tp ? 0 : -1;
 }
 
-int mtlm_choose(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
-                struct mtlm_choice *choice)
+/* compared: NULL, or takes the layouts. */
+static int choose(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
+                  struct mtlm_choice *choice, struct mtlm_choices *compared)
 {
-    if (choose_layout(wish, hosts, choice) < 0)
+    if (choose_layout(wish, hosts, choice, compared) < 0)
         return -1;
     widen_windows(wish, hosts, choice);
     return 0;
+}
+
+int mtlm_choose(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
+                struct mtlm_choice *choice)
+{
+    return choose(wish, hosts, choice, NULL);
+}
+
+int mtlm_choose_comparing(const struct mtlm_wish *wish,
+                          const struct mtlm_hosts *hosts,
+                          struct mtlm_choice *choice,
+                          struct mtlm_choices *compared)
+{
+    *compared = (struct mtlm_choices){0};
+    return choose(wish, hosts, choice, compared);
 }

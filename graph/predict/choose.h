@@ -54,6 +54,12 @@ struct mtlm_choice {
     bool least;     /* need is a lower bound, not an exact plan */
 };
 
+/* Layouts that were compared. */
+struct mtlm_choices {
+    struct mtlm_choice *list; /* [n] they fit, and have a forecast */
+    int n;
+};
+
 /* Sets *choice and returns 0.  Returns -1 if no layout has so many ranks.  Of
  * the layouts that fit into memory, takes the one with the shortest forecast
  * (graph/predict/forecast.h).  If none fits, takes the one that needs least
@@ -69,6 +75,13 @@ struct mtlm_choice {
  * schedule takes alpha from the options. */
 int mtlm_choose(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
                 struct mtlm_choice *choice);
+
+/* As mtlm_choose().  Sets *compared to the layouts that were compared, in the
+ * order of the search; the caller frees compared->list. */
+int mtlm_choose_comparing(const struct mtlm_wish *wish,
+                          const struct mtlm_hosts *hosts,
+                          struct mtlm_choice *choice,
+                          struct mtlm_choices *compared);
 
 /* Returns the alpha that mtlm_choose() takes for a given layout. */
 double mtlm_choose_window(const struct mtlm_wish *wish,

@@ -113,7 +113,8 @@ int mtlm_job_layout_choose(struct mtlm_job *job, struct mtlm_error *err)
         mtlm_layout_choice_wish_gpus(
             &job->wish,
             mtlm_ranks_min(job->ranks, mtlm_layout_choice_finds_cudnn(o)));
-    if (mtlm_layout_choice_make(o, &job->wish, &job->hosts, &job->choice, err)
+    if (mtlm_layout_choice_make(o, &job->wish, &job->hosts, &job->choice, NULL,
+                                err)
             < 0
         || check_memory(job, err) < 0
         || mtlm_layout_choice_take(o, &job->wish, &job->choice, err) < 0

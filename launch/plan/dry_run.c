@@ -19,6 +19,7 @@
 #include "launch/plan/dry_run_job.h"
 #include "launch/plan/dry_run_schedule.h"
 #include "launch/plan/layout_choice.h"
+#include "launch/plan/layout_table.h"
 #include "launch/plan/plan_size.h"
 #include "launch/plan/plan_table.h"
 #include "launch/plan/schedule_choice.h"
@@ -41,6 +42,7 @@ struct dry_run {
     struct mtlm_gpus gpus;
     struct mtlm_hosts hosts;
     struct mtlm_choice choice;
+    struct mtlm_choices compared; /* with a layout to choose */
     struct mtlm_program_config config;
     struct mtlm_outline outline;
     FILE *out;
@@ -159,6 +161,21 @@ static void print_fit(const struct dry_run *d)
                 have);
         print_advice(d);
     }
+}
+
+/* Prints the layouts that were compared for ranks that need not exist. */
+static void print_layouts(const struct dry_run *d)
+{
+    if (!d->options->world_size || d->described || !d->wish.layout_free)
+        return;
+    if (d->compared.n > 0)
+        mtlm_layout_table_print_compared(&d->wish, &d->compared, d->out);
+    else
+        fputs(
+            "\nNo layout fits on machines like this one, so none are compared. "
+            "--synthetic CLUSTER.ini plans for another\nmachine, and compares "
+            "layouts there.\n",
+            d->out);
 }
 
 /* ---- the parts together ---- */
@@ -305,6 +322,7 @@ static int print_plan(const struct dry_run *d, struct mtlm_error *err)
     mtlm_plan_table_memory(&d->outline, d->out);
     mtlm_plan_table_traffic(&d->outline, d->out);
     print_fit(d);
+    print_layouts(d);
     return 0;
 }
 
@@ -335,7 +353,8 @@ static int choose_layout(struct dry_run *d, struct mtlm_options *options,
     if (find_hosts(d, err) < 0)
         return -1;
     add_notes(d, options);
-    if (mtlm_layout_choice_make(options, &d->wish, &d->hosts, &d->choice, err)
+    if (mtlm_layout_choice_make(options, &d->wish, &d->hosts, &d->choice,
+                                &d->compared, err)
             < 0
         /* The job would not run on any machine. */
         || (isinf(d->choice.need)
@@ -398,8 +417,10 @@ int mtlm_dry_run(struct mtlm_options *options, FILE *out,
     mtlm_step_show("weighing layouts");
     rc = choose_layout(&d, options, err);
     mtlm_step_clear();
-    if (rc < 0)
+    if (rc < 0) {
+        free(d.compared.list);
         return -1;
+    }
     mtlm_step_show("planning memory");
     d.config = mtlm_wish_config(&d.wish, d.choice.tp, d.choice.pp, d.choice.dp,
                                 d.choice.micro_batch);
@@ -413,5 +434,6 @@ int mtlm_dry_run(struct mtlm_options *options, FILE *out,
         rc = print_plan(&d, err);
     mtlm_outline_destroy(&d.outline);
     mtlm_activation_memory_free(&d.config.activation);
+    free(d.compared.list);
     return rc;
 }

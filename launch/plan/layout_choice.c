@@ -263,13 +263,17 @@ static int check_rows(const struct mtlm_wish *wish,
 int mtlm_layout_choice_make(const struct mtlm_options *options,
                             const struct mtlm_wish *wish,
                             const struct mtlm_hosts *hosts,
-                            struct mtlm_choice *choice, struct mtlm_error *err)
+                            struct mtlm_choice *choice,
+                            struct mtlm_choices *compared,
+                            struct mtlm_error *err)
 {
     const struct mtlm_model *model = &options->model;
     const struct mtlm_stage_wish *stages = &wish->stages;
     char each[48] = "";
 
-    if (mtlm_choose(wish, hosts, choice) == 0)
+    if ((compared ? mtlm_choose_comparing(wish, hosts, choice, compared)
+                  : mtlm_choose(wish, hosts, choice))
+        == 0)
         return check_rows(wish, choice, err);
     if (stages->layers)
         snprintf(each, sizeof(each), " (%d in all)", stages->n);

@@ -45,12 +45,15 @@ int mtlm_layout_choice_take(struct mtlm_options *options,
                             const struct mtlm_choice *choice,
                             struct mtlm_error *err);
 
-/* Sets *choice for these hosts.  Refuses (MTLM_EXIT_USAGE) a number of ranks
- * that cannot share the model. */
+/* Sets *choice for these hosts, and *compared, unless NULL, as
+ * mtlm_choose_comparing().  Refuses (MTLM_EXIT_USAGE) a number of ranks that
+ * cannot share the model. */
 int mtlm_layout_choice_make(const struct mtlm_options *options,
                             const struct mtlm_wish *wish,
                             const struct mtlm_hosts *hosts,
-                            struct mtlm_choice *choice, struct mtlm_error *err);
+                            struct mtlm_choice *choice,
+                            struct mtlm_choices *compared,
+                            struct mtlm_error *err);
 
 /* Refuses (MTLM_EXIT_RESOURCE) a choice that does not fit, with the need and
  * the memory available. */

@@ -14,6 +14,7 @@
 #include "graph/predict/outline.h"
 #include "graph/predict/profile.h"
 #include "launch/options/options_schedule.h"
+#include "launch/plan/layout_table.h"
 #include "launch/plan/step.h"
 #include "launch/simulate/folded_run.h"
 #include "launch/simulate/layout_estimate.h"
@@ -21,9 +22,7 @@
 #include "launch/simulate/simulate_size.h"
 #include "runtime/base/memory.h"
 
-#define GIB (1024.0 * 1024 * 1024)
-
-enum { SIMULATED = 24, PRINTED = 10 };
+enum { SIMULATED = 24 };
 
 /* A pipeline rank has at most so many virtual stages, and a microbatch so many
  * samples, unless given. */
@@ -375,28 +374,28 @@ void mtlm_layout_search_take(const struct mtlm_layout_search *search,
 void mtlm_layout_search_print(const struct mtlm_layout_search *search,
                               const struct mtlm_hosts *hosts, FILE *out)
 {
-    static const char *const names[] = {[MTLM_RECOMPUTE_NONE] = "none",
-                                        [MTLM_RECOMPUTE_SELECTIVE] =
-                                            "selective",
-                                        [MTLM_RECOMPUTE_FULL] = "full"};
-    const int n = search->n < PRINTED ? search->n : PRINTED;
+    struct mtlm_layout_row *rows = mtlm_calloc(search->n, sizeof(*rows));
 
-    fprintf(out,
-            "\nFastest layouts, of %d weighed and %d simulated%s; v: virtual "
-            "stages of a rank, b: micro batch\n"
-            "%6s %8s %5s %3s %3s  %-9s %14s %11s %9s\n",
-            search->weighed, search->n,
-            isinf(hosts->available) ? ", without a limit of memory" : "",
-            "tensor", "pipeline", "data", "v", "b", "recompute",
-            "s an iteration", "samples/s", "GiB");
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < search->n; i++) {
         const struct mtlm_layout_found *f = &search->found[i];
 
-        fprintf(out, "%6d %8d %5d %3d %3" PRId64 "  %-9s %14.6g %11.5g %9.2f\n",
-                f->tp, f->pp, f->dp, f->virtual_stages, f->micro_batch,
-                names[f->granularity], f->seconds, f->samples / f->seconds,
-                f->memory_bytes / GIB);
+        rows[i] = (struct mtlm_layout_row){.tp = f->tp,
+                                           .pp = f->pp,
+                                           .dp = f->dp,
+                                           .virtual_stages = f->virtual_stages,
+                                           .micro_batch = f->micro_batch,
+                                           .granularity = f->granularity,
+                                           .seconds = f->seconds,
+                                           .samples = f->samples,
+                                           .memory_bytes = f->memory_bytes};
     }
+    fprintf(out,
+            "\nFastest layouts, of %d weighed and %d simulated%s; v: virtual "
+            "stages of a rank, b: micro batch\n",
+            search->weighed, search->n,
+            isinf(hosts->available) ? ", without a limit of memory" : "");
+    mtlm_layout_table_print(rows, search->n, out);
+    free(rows);
 }
 
 void mtlm_layout_search_free(struct mtlm_layout_search *search)

@@ -140,14 +140,16 @@ static int search_layout(struct simulation *s, struct mtlm_error *err)
 
     if (!s->wish.layout_free || s->cluster.timed || s->wish.order
         || o->placement == MTLM_PLACEMENT_POLICY)
-        return mtlm_layout_choice_make(o, &s->wish, &s->hosts, &s->choice, err);
+        return mtlm_layout_choice_make(o, &s->wish, &s->hosts, &s->choice, NULL,
+                                       err);
     s->search = mtlm_layout_search_make(o, &s->wish, &s->hosts, &s->cluster);
     if (s->search.n > 0) {
         mtlm_layout_search_take(&s->search, s->options, &s->wish, &s->choice);
         return 0;
     }
     if (s->search.weighed == 0)
-        return mtlm_layout_choice_make(o, &s->wish, &s->hosts, &s->choice, err);
+        return mtlm_layout_choice_make(o, &s->wish, &s->hosts, &s->choice, NULL,
+                                       err);
     return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
                           "none of %d layouts of %s on %d rank%s fits into the "
                           "%.2f GiB of a device of %s%s",

@@ -2,6 +2,7 @@
 
 #include "config.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,6 +58,51 @@ static void test_a_plan_knows_replicas(void **state)
     refuses("--model gpt-tiny --world-size 2",
             "--world-size is for --dry-run and --simulate; in a run mpirun "
             "sets the number of ranks");
+}
+
+/* Four ranks, four heads and four layers have six layouts.  Without messages
+ * between machines none beats replicas, which the plan takes. */
+static void test_a_plan_compares_layouts_of_ranks_that_need_not_exist(
+    void **state)
+{
+    static const char line[] = "--model gpt-tiny --dry-run --eval-iters 0 "
+                               "--no-gpu --global-batch-size 64 --world-size 4";
+    char *text = plan_of(line), *more;
+    const char *table = strstr(text, "Layouts of shortest forecast, of 6 that");
+    double last = 0;
+    int rows = 0, tp, pp, dp, v;
+
+    (void) state;
+    assert_says(text, "tensor 1 x pipeline 1 x data 4 = 4 ranks (chosen)");
+    assert_non_null(table);
+    table = strstr(table, "tensor pipeline");
+    for (const char *at = strchr(table, '\n'); at; at = strchr(at + 1, '\n')) {
+        double seconds, rate;
+
+        if (sscanf(at, "%d %d %d %d %*d none %lf %lf", &tp, &pp, &dp, &v,
+                   &seconds, &rate)
+            != 6)
+            break;
+        assert_int_equal(tp * pp * dp, 4);
+        assert_int_equal(v, 1);
+        assert_true(seconds >= last);
+        assert_true(fabs(rate * seconds - 64) < 0.01);
+        if (rows++ == 0)
+            assert_int_equal(dp, 4);
+        last = seconds;
+    }
+    assert_int_equal(rows, 6);
+    free(text);
+    more = mtlm_sprintf("%s --tensor-model-parallel-size 2", line);
+    text = plan_of(more);
+    assert_null(strstr(text, "Layouts of"));
+    free(text);
+    free(more);
+    text = plan_of("--model gpt-1t --dry-run --no-gpu --world-size 64 "
+                   "--micro-batch-size 1 --global-batch-size 64");
+    assert_says(text, "No layout fits on machines like this one, so none are "
+                      "compared. --synthetic CLUSTER.ini plans for another");
+    free(text);
 }
 
 static void test_a_plan_says_what_the_model_is(void **state)
@@ -320,6 +366,8 @@ int main(void)
         cmocka_unit_test(test_a_plan_says_what_the_model_is),
         cmocka_unit_test(test_a_plan_says_how_stages_lie),
         cmocka_unit_test(test_a_plan_knows_replicas),
+        cmocka_unit_test(
+            test_a_plan_compares_layouts_of_ranks_that_need_not_exist),
         cmocka_unit_test(test_picture_and_text_have_one_bubble),
         cmocka_unit_test(test_picture_of_many_microbatches_is_cut),
         cmocka_unit_test(test_a_plan_says_what_is_sent),

@@ -34,7 +34,8 @@ static int settle(const char *line, struct mtlm_program_config *config)
     accepts(line);
     wish = mtlm_layout_choice_wish(&options, 1);
     assert_int_equal(
-        mtlm_layout_choice_make(&options, &wish, &hosts, &choice, &error), 0);
+        mtlm_layout_choice_make(&options, &wish, &hosts, &choice, NULL, &error),
+        0);
     if (mtlm_layout_choice_take(&options, &wish, &choice, &error) < 0)
         return -1;
     *config = mtlm_wish_config(&wish, choice.tp, choice.pp, choice.dp,

@@ -30,7 +30,8 @@ static struct mtlm_layout layout_of(const char *line, int ranks)
 
     accepts(line);
     wish = mtlm_layout_choice_wish(&options, 1);
-    if (mtlm_layout_choice_make(&options, &wish, &hosts, &choice, &error) < 0)
+    if (mtlm_layout_choice_make(&options, &wish, &hosts, &choice, NULL, &error)
+        < 0)
         fail_msg("%s: %s", line, error.text);
     return mtlm_wish_config(&wish, choice.tp, choice.pp, choice.dp,
                             choice.micro_batch)
@@ -189,7 +190,8 @@ static void test_more_stages_than_layers_are_refused(void **state)
     accepts(TEN V "4");
     wish = mtlm_layout_choice_wish(&options, 1);
     assert_int_equal(
-        mtlm_layout_choice_make(&options, &wish, &hosts, &choice, &error), -1);
+        mtlm_layout_choice_make(&options, &wish, &hosts, &choice, NULL, &error),
+        -1);
     assert_int_equal(error.code, MTLM_EXIT_USAGE);
     assert_non_null(strstr(error.text, "10 layers for pipeline stages (4 on "
                                        "each rank), "));

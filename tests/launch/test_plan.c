@@ -28,7 +28,8 @@ static struct mtlm_choice choice_for(int ranks, int per_host, double gib)
     const struct mtlm_wish wish = mtlm_layout_choice_wish(&options, 1);
     struct mtlm_choice choice;
 
-    if (mtlm_layout_choice_make(&options, &wish, &hosts, &choice, &error) < 0)
+    if (mtlm_layout_choice_make(&options, &wish, &hosts, &choice, NULL, &error)
+        < 0)
         fail_msg("%s", error.text);
     return choice;
 }
@@ -109,7 +110,8 @@ static void test_ranks_that_cannot_share_are_refused(void **state)
     accepts("--model gpt-tiny");
     wish = mtlm_layout_choice_wish(&options, 1);
     assert_int_equal(
-        mtlm_layout_choice_make(&options, &wish, &hosts, &choice, &error), -1);
+        mtlm_layout_choice_make(&options, &wish, &hosts, &choice, NULL, &error),
+        -1);
     assert_int_equal(error.code, MTLM_EXIT_USAGE);
     assert_non_null(strstr(error.text, "7 ranks cannot train this model "
                                        "together: it has 4 layers"));
@@ -160,7 +162,8 @@ static void test_each_rank_needs_room_on_its_own_gpu(void **state)
     states = 16 * mtlm_model_parameters(&options.model);
     wish = mtlm_layout_choice_wish(&options, 1);
     assert_int_equal(
-        mtlm_layout_choice_make(&options, &wish, &hosts, &choice, &error), 0);
+        mtlm_layout_choice_make(&options, &wish, &hosts, &choice, NULL, &error),
+        0);
     assert_true(choice.dp == 2 && choice.fits);
     assert_true(choice.need > states && choice.need < 2 * states + 4 * GIB);
 }
