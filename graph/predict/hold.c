@@ -85,22 +85,6 @@ double mtlm_hold_choose(const struct mtlm_evaluate *pipeline, double *seconds)
  * microbatches per pipeline rank. */
 enum { MANY_NODES = 100000, ENOUGH = 2 };
 
-struct programs {
-    struct mtlm_pipeline_programs pipeline;
-    double more_s; /* that a message takes */
-};
-
-static double item_seconds(void *arg, const struct mtlm_program *program,
-                           const struct mtlm_item *item, int iteration)
-{
-    struct programs *p = arg;
-    const double seconds =
-        mtlm_pipeline_programs_seconds(&p->pipeline, program, item, iteration);
-
-    return item->node->call.kind == MTLM_OP_SEND ? seconds + p->more_s
-                                                 : seconds;
-}
-
 /* Returns the seconds of a microbatch's F on the first rank. */
 static double forward_seconds(struct mtlm_pipeline_programs *p)
 {
@@ -120,32 +104,25 @@ static double forward_seconds(struct mtlm_pipeline_programs *p)
 
 static double evaluate_programs(void *arg, double share, double more)
 {
-    struct programs *p = arg;
-    struct mtlm_evaluate_program job =
-        mtlm_pipeline_programs_job(&p->pipeline, share);
-    struct mtlm_execution run;
+    struct mtlm_pipeline_programs *p = arg;
 
     p->more_s = more;
-    job.seconds = item_seconds;
-    job.arg = p;
-    run = mtlm_evaluate_program(&job);
-    mtlm_execution_free(&run);
-    return 1e-9 * run.makespan_ns;
+    return mtlm_pipeline_programs_makespan(p, share);
 }
 
 /* Returns the best share for the programs of config. */
 static double choose_for(const struct mtlm_program_config *config,
                          const struct mtlm_cluster *cluster)
 {
-    struct programs p = {.pipeline =
-                             mtlm_pipeline_programs_create(config, cluster)};
-    const double share = choose_share(
-        &(struct shares_of){.evaluate = evaluate_programs,
-                            .arg = &p,
-                            .forward = forward_seconds(&p.pipeline)},
-        NULL);
+    struct mtlm_pipeline_programs p =
+        mtlm_pipeline_programs_create(config, cluster);
+    const double share =
+        choose_share(&(struct shares_of){.evaluate = evaluate_programs,
+                                         .arg = &p,
+                                         .forward = forward_seconds(&p)},
+                     NULL);
 
-    mtlm_pipeline_programs_free(&p.pipeline);
+    mtlm_pipeline_programs_free(&p);
     return share;
 }
 
@@ -174,12 +151,13 @@ static double choose_for_first(const struct mtlm_program_config *config,
 static bool lengthens(const struct mtlm_program_config *config,
                       const struct mtlm_cluster *cluster, double share)
 {
-    struct programs p = {.pipeline =
-                             mtlm_pipeline_programs_create(config, cluster)};
-    const bool longer = evaluate_programs(&p, share, 0)
-                        > evaluate_programs(&p, 0, 0) * (1 + rounding);
+    struct mtlm_pipeline_programs p =
+        mtlm_pipeline_programs_create(config, cluster);
+    const bool longer =
+        mtlm_pipeline_programs_makespan(&p, share)
+        > mtlm_pipeline_programs_makespan(&p, 0) * (1 + rounding);
 
-    mtlm_pipeline_programs_free(&p.pipeline);
+    mtlm_pipeline_programs_free(&p);
     return longer;
 }
 

@@ -32,7 +32,8 @@ struct mtlm_pipeline_programs mtlm_pipeline_programs_create(
         .program = mtlm_calloc(n, sizeof(struct mtlm_program *)),
         .cost = mtlm_calloc(n, sizeof(*p.cost)),
         .seconds = mtlm_calloc(n, sizeof(*p.seconds)),
-        .n = n};
+        .n = n,
+        .slow_rank = -1};
 
     for (int i = 0; i < n; i++) {
         mtlm_layout_place(&one.layout, i * per_stage);
@@ -42,6 +43,17 @@ struct mtlm_pipeline_programs mtlm_pipeline_programs_create(
         p.seconds[i] = unknown_seconds(p.program[i]);
     }
     return p;
+}
+
+void mtlm_pipeline_programs_slow(struct mtlm_pipeline_programs *p,
+                                 const struct mtlm_stage_cost *machine)
+{
+    const struct mtlm_layout *layout = &p->program[0]->config.layout;
+
+    p->slow_rank = machine->slow_rank < 0
+                       ? -1
+                       : machine->slow_rank / (layout->tp * layout->dp);
+    p->speed = machine->speed;
 }
 
 int64_t mtlm_pipeline_programs_nodes(const struct mtlm_program_config *config)
@@ -120,22 +132,34 @@ static double noise_of(struct mtlm_pipeline_programs *p,
     return p->last_factor;
 }
 
+/* Returns the cost of the item's node, on the rank that runs it. */
+static double cost_of(struct mtlm_pipeline_programs *p, int rank,
+                      const struct mtlm_item *item)
+{
+    double *seconds = &p->seconds[rank][item->node->id];
+
+    if (isnan(*seconds))
+        *seconds = mtlm_cost_seconds(&p->cost[rank], item->node);
+    if (item->node->call.kind == MTLM_OP_SEND)
+        return *seconds + p->more_s;
+    return rank == p->slow_rank && item->node->lane == MTLM_LANE_COMPUTE
+               ? *seconds / p->speed
+               : *seconds;
+}
+
 double mtlm_pipeline_programs_seconds(void *arg,
                                       const struct mtlm_program *program,
                                       const struct mtlm_item *item,
                                       int iteration)
 {
     struct mtlm_pipeline_programs *p = arg;
-    const int rank = program->config.layout.pp_rank;
-    double *seconds = &p->seconds[rank][item->node->id];
+    const double seconds = cost_of(p, program->config.layout.pp_rank, item);
 
     (void) iteration;
-    if (isnan(*seconds))
-        *seconds = mtlm_cost_seconds(&p->cost[rank], item->node);
     if (!p->draws.noise
         || mtlm_ops[item->node->call.kind]->op_class != MTLM_CLASS_COMPUTE)
-        return *seconds;
-    return *seconds * noise_of(p, &program->config.layout, item);
+        return seconds;
+    return seconds * noise_of(p, &program->config.layout, item);
 }
 
 struct mtlm_evaluate_program mtlm_pipeline_programs_job(
@@ -151,6 +175,18 @@ struct mtlm_evaluate_program mtlm_pipeline_programs_job(
         .first_come = true,
         .hold = hold,
         .leaves_backward = p->program[0]->place != NULL};
+}
+
+double mtlm_pipeline_programs_makespan(struct mtlm_pipeline_programs *p,
+                                       double hold)
+{
+    const struct mtlm_evaluate_program job =
+        mtlm_pipeline_programs_job(p, hold);
+    struct mtlm_execution run = mtlm_evaluate_program(&job);
+    const double seconds = 1e-9 * run.makespan_ns;
+
+    mtlm_execution_free(&run);
+    return seconds;
 }
 
 bool mtlm_pipeline_programs_chained(void *arg,

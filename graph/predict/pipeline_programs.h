@@ -7,6 +7,7 @@
 #include "graph/predict/cost.h"
 #include "graph/predict/evaluate_program.h"
 #include "graph/predict/noise.h"
+#include "graph/predict/stage_cost.h"
 
 /* The programs of the first rank of each tensor-parallel group, in one replica:
  * these say as much as all programs. */
@@ -15,6 +16,9 @@ struct mtlm_pipeline_programs {
     struct mtlm_cost *cost;        /* [n] */
     double **seconds; /* [n][graph->all.n] of each node; NAN: not asked yet */
     int n;
+    int slow_rank; /* pipeline rank of another speed; -1: none */
+    double speed;  /* of its computation, relative to the others */
+    double more_s; /* that a message between stages takes, behind its cost */
     /* Noise of the computation, borrowed; draws.noise NULL: none. */
     struct mtlm_noise_draws draws;
     /* The pass that was asked for last: its nodes ask in turn. */
@@ -29,6 +33,10 @@ struct mtlm_pipeline_programs {
 struct mtlm_pipeline_programs mtlm_pipeline_programs_create(
     const struct mtlm_program_config *config,
     const struct mtlm_cluster *cluster);
+
+/* Sets slow_rank and speed to those of the machine. */
+void mtlm_pipeline_programs_slow(struct mtlm_pipeline_programs *p,
+                                 const struct mtlm_stage_cost *machine);
 
 /* Returns the number of nodes that a microbatch has on all pipeline ranks of
  * config, from an outline of a rank in the middle. */
@@ -51,6 +59,10 @@ double mtlm_pipeline_programs_seconds(void *arg,
  * replaced. */
 struct mtlm_evaluate_program mtlm_pipeline_programs_job(
     struct mtlm_pipeline_programs *p, double hold);
+
+/* Returns the seconds of that iteration. */
+double mtlm_pipeline_programs_makespan(struct mtlm_pipeline_programs *p,
+                                       double hold);
 
 /* Returns whether the item is a link of a chain of published code
  * (graph/predict/profile.h), for struct mtlm_evaluate_program.  The cluster has

@@ -56,48 +56,14 @@ struct program_search {
 
 /* ---- evaluation ---- */
 
-struct timed_programs {
-    struct mtlm_pipeline_programs pipeline;
-    const struct mtlm_stage_cost *machine;
-};
-
-static double item_seconds(void *arg, const struct mtlm_program *program,
-                           const struct mtlm_item *item, int iteration)
-{
-    struct timed_programs *p = arg;
-    const struct mtlm_stage_cost *machine = p->machine;
-    const struct mtlm_layout *layout = &program->config.layout;
-    const double seconds =
-        mtlm_pipeline_programs_seconds(&p->pipeline, program, item, iteration);
-    const bool slow =
-        machine->slow_rank >= 0
-        && machine->slow_rank / (layout->tp * layout->dp) == layout->pp_rank;
-
-    return slow && item->node->lane == MTLM_LANE_COMPUTE
-               ? seconds / machine->speed
-               : seconds;
-}
-
-static double evaluate_programs(struct timed_programs *p, double share)
-{
-    struct mtlm_evaluate_program job =
-        mtlm_pipeline_programs_job(&p->pipeline, share);
-    struct mtlm_execution run;
-
-    job.seconds = item_seconds;
-    job.arg = p;
-    run = mtlm_evaluate_program(&job);
-    mtlm_execution_free(&run);
-    return 1e-9 * run.makespan_ns;
-}
-
 /* Returns the seconds of an iteration of the programs. */
 static double seconds_of(const struct program_search *s,
                          const struct mtlm_program_config *config)
 {
     struct mtlm_program_config one = *config;
     const struct mtlm_boxes boxes = mtlm_program_boxes(config);
-    struct timed_programs p = {.machine = s->search->machine};
+    const struct mtlm_stage_cost *machine = s->search->machine;
+    struct mtlm_pipeline_programs p;
     struct mtlm_box_order first;
     double seconds;
 
@@ -106,11 +72,12 @@ static double seconds_of(const struct program_search *s,
         first = mtlm_order_first(config->order, &boxes, one.microbatches);
         one.order = &first;
     }
-    p.pipeline = mtlm_pipeline_programs_create(&one, p.machine->cluster);
-    seconds = evaluate_programs(&p, 0);
+    p = mtlm_pipeline_programs_create(&one, machine->cluster);
+    mtlm_pipeline_programs_slow(&p, machine);
+    seconds = mtlm_pipeline_programs_makespan(&p, 0);
     if (s->search->waits && !mtlm_program_is_chained(config))
-        seconds = fmin(seconds, evaluate_programs(&p, hold));
-    mtlm_pipeline_programs_free(&p.pipeline);
+        seconds = fmin(seconds, mtlm_pipeline_programs_makespan(&p, hold));
+    mtlm_pipeline_programs_free(&p);
     if (config->order)
         mtlm_order_free(&first);
     return seconds;

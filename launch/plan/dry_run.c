@@ -304,6 +304,7 @@ static int print_plan(const struct dry_run *d, struct mtlm_error *err)
         .bound_lp = o->bound == MTLM_BOUND_LP,
         .bound = o->bound_out,
         .times = times,
+        .machine = &d->wish.machine,
         .without = without_order(o),
         .modes = o->modes_out,
         .noise = mtlm_noise_is_any(&o->jitter) ? &o->jitter : NULL,

@@ -4,10 +4,12 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "graph/build/version.h"
 #include "graph/order/order_slots.h"
 #include "graph/predict/hold.h"
+#include "graph/predict/pipeline_programs.h"
 #include "graph/predict/steady.h"
 #include "graph/predict/work.h"
 #include "launch/plan/dry_run_schedule.h"
@@ -20,6 +22,7 @@
 #include "launch/plan/step.h"
 #include "launch/trace/export/export.h"
 #include "runtime/base/memory.h"
+#include "runtime/machine/plugin.h"
 
 /* Boxes of more microbatches are too narrow for numbers: the picture shows the
  * first and the last ones. */
@@ -27,6 +30,9 @@ enum { MANY_MICROBATCHES = 40, SHOWN_FIRST = 20, SHOWN_LAST = 10 };
 
 /* Shared slots of more ranks are not printed. */
 enum { MANY_RANKS = 32 };
+
+/* Programs of more nodes are not evaluated. */
+enum { MANY_NODES = 400000 };
 
 /* ---- in words ---- */
 
@@ -133,6 +139,32 @@ static void print_waits(const struct mtlm_work *work, double makespan_s,
                 "                 %.6g s, %.2f %% less, where workers wait for "
                 "messages: STARPU_SCHED=mtlm\n",
                 seconds, 100 - 100 * seconds / makespan_s);
+}
+
+/* Prints the seconds of the programs.  Unlike the schedule, they count small
+ * nodes, the optimizer and its messages, and passes that wait between nodes. */
+static void print_nodes(const struct mtlm_program_config *config,
+                        const struct mtlm_stage_cost *machine, FILE *out)
+{
+    const bool waits = strcmp(mtlm_plugin_wanted(), "mtlm") == 0;
+    struct mtlm_pipeline_programs p;
+    double share = 0;
+
+    if (!machine->cluster || config->layout.pp == 1
+        || config->layout.placement == MTLM_PLACEMENT_POLICY
+        || config->microbatches * mtlm_pipeline_programs_nodes(config)
+               > MANY_NODES)
+        return;
+    if (waits && !mtlm_program_is_chained(config))
+        share = mtlm_hold_choose_program(config, machine->cluster);
+    p = mtlm_pipeline_programs_create(config, machine->cluster);
+    mtlm_pipeline_programs_slow(&p, machine);
+    fprintf(out,
+            "node by node     %.6g s an iteration under %s, with optimizer and "
+            "all messages\n",
+            machine->stretch * mtlm_pipeline_programs_makespan(&p, share),
+            waits ? "mtlm" : "prio");
+    mtlm_pipeline_programs_free(&p);
 }
 
 /* Prints the evaluation as shares of the makespan.  The picture shows the
@@ -344,6 +376,7 @@ int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
         print_seconds(&e, files->name, out);
         if (!mtlm_program_is_chained(config))
             print_waits(&work, e.makespan_s, out);
+        print_nodes(config, files->machine, out);
     } else {
         print_shares(&e, files->name, out);
     }

@@ -111,3 +111,12 @@ int parse_teardown(void **state)
     mtlm_options_free(&options);
     return unlink(config_name);
 }
+
+double number_after(const char *text, const char *phrase)
+{
+    const char *at = strstr(text, phrase);
+
+    if (!at)
+        fail_msg("no \"%s\" in\n%s", phrase, text);
+    return atof(at + strlen(phrase));
+}

@@ -20,6 +20,9 @@ void refuses(const char *line, const char *sentence);
 /* What --dry-run prints for a line that asks for it; the caller frees it. */
 char *plan_of(const char *line);
 
+/* The number behind a phrase of the text; fails the test if there is none. */
+double number_after(const char *text, const char *phrase);
+
 /* accepts() and refuses() with a configuration file of that text; the name of
  * the file and the sentence make the error. */
 void accepts_config(const char *text, const char *line);

@@ -146,13 +146,6 @@ static void test_a_plan_says_how_stages_lie(void **state)
     free(text);
 }
 
-/* The number behind a phrase. */
-static double number_after(const char *text, const char *phrase)
-{
-    assert_says(text, phrase);
-    return atof(strstr(text, phrase) + strlen(phrase));
-}
-
 /* The file up to a megabyte; the caller frees the text. */
 static char *read_text(const char *path)
 {

@@ -67,16 +67,6 @@ static void test_times_of_other_stages_are_refused(void **state)
     free(why);
 }
 
-/* The number behind a phrase. */
-static double number_after(const char *text, const char *phrase)
-{
-    const char *at = strstr(text, phrase);
-
-    if (!at)
-        fail_msg("no \"%s\" in\n%s", phrase, text);
-    return atof(at + strlen(phrase));
-}
-
 /* ZB-H1 with a slow rank: 65.2 s; 64.1 s is the work of that rank behind the F
  * of two stages.  Windows from times come to 64.1 s in ZB-H1's memory. */
 static void test_a_plan_counts_in_seconds(void **state)
