@@ -8,6 +8,7 @@
 #include "graph/predict/gemm_cost.h"
 #include "graph/predict/memory_cost.h"
 #include "graph/predict/profile.h"
+#include "graph/predict/score_cost.h"
 
 /* ---- messages ---- */
 
@@ -66,14 +67,21 @@ static double send_seconds(const struct mtlm_cost *cost,
 
 /* ---- computation ---- */
 
+/* Returns the bytes of an element of a product. */
+static double value_bytes(const struct mtlm_cost *cost)
+{
+    const enum mtlm_dtype value = cost->program->config.value;
+
+    return value == MTLM_REAL ? cost->cluster->element_bytes
+                              : mtlm_dtype_bytes(value);
+}
+
 static double products_seconds(const struct mtlm_cost *cost,
                                const struct mtlm_node *node)
 {
     struct mtlm_gemm product[MTLM_MAX_GEMMS];
     const int n = mtlm_gemm_cost_products(&node->call, product);
-    const double element = cost->program->config.value == MTLM_REAL
-                               ? cost->cluster->element_bytes
-                               : mtlm_dtype_bytes(cost->program->config.value);
+    const double element = value_bytes(cost);
     double seconds = 0;
 
     for (int i = 0; i < n; i++)
@@ -88,23 +96,27 @@ static bool is_linear(const struct mtlm_node *node)
     return mtlm_gemm_cost_products(&node->call, product) == 1;
 }
 
-/* Our kernels.  Those of attention keep no scores: their FLOPs take as long as
- * those of large products.  (FlashAttention-2 reaches 0.8 to 0.9 of that on an
- * A100: arXiv 2307.08691.) */
+/* Our kernels.  Those of attention keep no scores, unless the backend says so:
+ * their FLOPs take as long as those of large products.  (FlashAttention-2
+ * reaches 0.8 to 0.9 of that on an A100: arXiv 2307.08691.) */
 static double device_seconds(const struct mtlm_cost *cost,
                              const struct mtlm_node *node)
 {
     const struct mtlm_cluster *c = cost->cluster;
     const struct mtlm_touched bytes = mtlm_memory_cost_touched(
         node, mtlm_memory_cost_element(c, cost->program));
+    const struct mtlm_score_cost scores =
+        mtlm_score_cost(&node->call, value_bytes(cost));
     const double computing =
         c->processors && is_linear(node)
             ? products_seconds(cost, node)
             : node->flops / (c->efficiency * c->flops_per_s);
 
-    return c->launch_s
+    return scores.kernels * c->launch_s
            + fmax(computing,
-                  mtlm_memory_cost_seconds(c, bytes.read + bytes.written));
+                  mtlm_memory_cost_seconds(c, bytes.read + bytes.written
+                                                  + scores.products))
+           + mtlm_memory_cost_seconds(c, scores.apart);
 }
 
 /* The kernels of published code, one after another. */

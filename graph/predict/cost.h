@@ -5,7 +5,8 @@
  *
  *   our computation     launch + max(products, bytes / bandwidth); without
  *                       multiprocessors in the description, products are FLOPs
- *                       / (efficiency * peak).  gemm_cost.h, memory_cost.h
+ *                       / (efficiency * peak).  gemm_cost.h, memory_cost.h;
+ *                       attention that writes its scores: score_cost.h
  *   published kernels   launches + products + bytes / bandwidth.  profile.h
  *   messages            message_cost.h
  *

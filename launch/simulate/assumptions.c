@@ -91,6 +91,21 @@ static void print_noise(const struct mtlm_options *options, FILE *out)
                 options->seed);
 }
 
+/* Says which attention counts. */
+static void print_attention(const struct mtlm_prediction *p,
+                            const struct mtlm_options *options, FILE *out)
+{
+    const bool writes = options->attention_backend == MTLM_ATTENTION_UNFUSED
+                        || options->attention_backend == MTLM_ATTENTION_LOCAL;
+
+    if (!options->profile && !p->timed)
+        fprintf(out, "  attention      %s\n",
+                writes ? "scores are written and read (--attention-backend); "
+                         "the memory has none of them"
+                       : "kernels that keep no scores; --attention-backend "
+                         "unfused counts their traffic");
+}
+
 static int print_numbers(const struct mtlm_options *options, FILE *out,
                          struct mtlm_error *err)
 {
@@ -117,6 +132,7 @@ static int print_lines(const struct mtlm_prediction *prediction,
     print_hosts(prediction, out);
     print_order(prediction, options, out);
     print_noise(options, out);
+    print_attention(prediction, options, out);
     if (print_numbers(options, out, err) < 0)
         return -1;
     if (options->profile)

@@ -193,6 +193,56 @@ static void test_the_device_is_as_fast_as_the_slower_of_two(void **state)
     mtlm_program_destroy(program);
 }
 
+/* Attention that writes its scores, 4 heads of 2 samples and 12 x 12 rows:
+ * kernels for 2 and 4 products, softmax and dropout; elements that each moves,
+ * and a mask of a byte, with dropout and without. */
+static void test_scores_that_are_written_take_time(void **state)
+{
+    static const struct {
+        enum mtlm_attention_backend backend;
+        double dropout, forward, backward;
+        int kernels[2];
+    } cases[] = {{MTLM_ATTENTION_AUTO, 0.1, 0, 0, {1, 1}},
+                 {MTLM_ATTENTION_FLASH, 0.1, 0, 0, {1, 1}},
+                 {MTLM_ATTENTION_FUSED, 0.1, 0, 0, {1, 1}},
+                 {MTLM_ATTENTION_UNFUSED, 0.1, 6 * 2 + 1, 9 * 2 + 1, {4, 6}},
+                 {MTLM_ATTENTION_LOCAL, 0, 4 * 2, 7 * 2, {3, 5}}};
+    const struct mtlm_cluster c = {.flops_per_s = 1e18,
+                                   .efficiency = 1,
+                                   .bytes_per_s = 1e9,
+                                   .memory_efficiency = 0.5,
+                                   .element_bytes = 2,
+                                   .launch_s = 1e-6};
+    const double scores = 4 * 2 * 12 * 12, rows = 12 * 2, h = 32;
+    const double lse = 4 * 2 * 12, lengths = 2 * 4; /* elements, bytes */
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct mtlm_program_config config = small_config(1, 1, 1);
+        struct mtlm_program *program;
+        struct mtlm_cost cost;
+
+        config.row_parts = 1;
+        config.attention_backend = cases[i].backend;
+        config.model.attention_dropout = cases[i].dropout;
+        program = mtlm_program_build(&config);
+        cost = mtlm_cost_create(&c, program);
+        near(first(&cost, &program->train, MTLM_OP_ATTENTION_FWD),
+             cases[i].kernels[0] * 1e-6
+                 + (2 * (4 * rows * h + lse) + lengths
+                    + cases[i].forward * scores)
+                       / 0.5e9,
+             1e-9);
+        near(first(&cost, &program->train, MTLM_OP_ATTENTION_BWD),
+             cases[i].kernels[1] * 1e-6
+                 + (2 * (8 * rows * h + lse) + lengths
+                    + cases[i].backward * scores)
+                       / 0.5e9,
+             1e-9);
+        mtlm_program_destroy(program);
+    }
+}
+
 /* A 16-bit program says itself how large everything is. */
 static void test_16_bit_programs_have_their_own_bytes(void **state)
 {
@@ -338,6 +388,7 @@ int main(void)
         cmocka_unit_test(test_stages_take_the_times_that_are_given),
         cmocka_unit_test(test_a_layer_of_gpt3_takes_what_its_flops_take),
         cmocka_unit_test(test_the_device_is_as_fast_as_the_slower_of_two),
+        cmocka_unit_test(test_scores_that_are_written_take_time),
         cmocka_unit_test(test_16_bit_programs_have_their_own_bytes),
         cmocka_unit_test(test_tasks_draw_the_noise_of_their_pass),
         cmocka_unit_test(test_replicas_draw_apart),

@@ -118,6 +118,42 @@ static void test_metrics_have_the_assumptions(void **state)
     json_decref(n);
 }
 
+/* A rank of one layer: F and B of 16 heads of 1024 x 1024 scores, of 2 bytes,
+ * wait for memory at 0.8 x 2039 GB/s: softmax and dropout move 2 + 2 and 3 + 2
+ * elements and two masks, in four launches more, the products 2 and 4. */
+static void test_attention_costs_what_its_backend_moves(void **state)
+{
+    static const char line[] =
+        "--model gpt2-345m --num-layers 1 --fp16 --micro-batch-size 1 "
+        "--global-batch-size 1 --tensor-model-parallel-size 1 "
+        "--pipeline-model-parallel-size 1 --attention-backend ";
+    const double scores = 16 * 1024. * 1024, rate = 0.8 * 2039e9;
+    const double most = scores * (15 * 2 + 2) / rate;
+    char *flash = mtlm_sprintf("%s flash", line),
+         *fused = mtlm_sprintf("%s fused", line),
+         *unfused = mtlm_sprintf("%s unfused", line),
+         *local = mtlm_sprintf("%s local", line), *text;
+    const double none = seconds_of("dgx-a100", flash);
+    const double more = seconds_of("dgx-a100", unfused) - none;
+
+    (void) state;
+    near(seconds_of("dgx-a100", fused), none, 1e-12);
+    near(seconds_of("dgx-a100", local), none + more, 1e-12);
+    /* The products' own bytes hide a part of the computation. */
+    assert_true(more < most + 8 * 5e-6);
+    assert_true(more > scores * (9 * 2 + 2) / rate + 8 * 5e-6);
+    text = text_of("dgx-a100", flash);
+    assert_says(text, "\n  attention      kernels that keep no scores;");
+    free(text);
+    text = text_of("dgx-a100", unfused);
+    assert_says(text, "\n  attention      scores are written and read");
+    free(text);
+    free(flash);
+    free(fused);
+    free(unfused);
+    free(local);
+}
+
 /* 72 B s l h^2 (1 + s / 6h + V / 12lh), arXiv 2205.05198, equation 7, with
  * V = 50257 padded to 50304 = 393 x 128; the peak is 312 TFLOP/s. */
 static void test_rates_follow_from_the_time(void **state)
@@ -265,6 +301,7 @@ int main(void)
         cmocka_unit_test(test_the_plan_counts_the_same_seconds),
         cmocka_unit_test(test_two_simulations_are_equal_to_the_last_digit),
         cmocka_unit_test(test_metrics_have_the_assumptions),
+        cmocka_unit_test(test_attention_costs_what_its_backend_moves),
         cmocka_unit_test(test_rates_follow_from_the_time),
         cmocka_unit_test(test_idle_time_is_shared_out_whole),
         cmocka_unit_test(test_noise_is_of_the_slowest),
