@@ -2,6 +2,7 @@
 
 #include "config.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -74,6 +75,7 @@ int main(int argc, char **argv)
     int request, code;
 
     mtlm_standard_output_start();
+    signal(SIGXFSZ, SIG_IGN); /* write() says that a file is too large */
     mtlm_blas_core_prepare(argc, argv);
     request = mtlm_options_parse(&job.options, argc, argv, &err);
     if (((request == MTLM_REQUEST_PLAN || request == MTLM_REQUEST_SIMULATE)

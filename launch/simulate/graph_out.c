@@ -157,16 +157,23 @@ static int write_ranks(const struct mtlm_folded_run *run, const char *path,
     const struct mtlm_layout *l = &run->programs.program[0]->config.layout;
     const int ranks = mtlm_layout_ranks(l), prefix = (int) strlen(path) - 3;
     int64_t nodes;
-    const int rc = mtlm_graph_ranks(run, path, &nodes, err);
+    int old;
+    const int rc = mtlm_graph_ranks(run, path, &nodes, &old, err);
 
     mtlm_step_clear();
-    if (rc == 0)
+    if (rc < 0)
+        return -1;
+    fprintf(out,
+            "\nGraph in %.*s.0.et to %.*s.%d.et: %" PRId64
+            " nodes of %d rank%s; groups in %.*s.groups.json\n",
+            prefix, path, prefix, path, ranks - 1, nodes, ranks,
+            mtlm_plural(ranks), prefix, path);
+    if (old > 0)
         fprintf(out,
-                "\nGraph in %.*s.0.et to %.*s.%d.et: %" PRId64
-                " nodes of %d rank%s; groups in %.*s.groups.json\n",
-                prefix, path, prefix, path, ranks - 1, nodes, ranks,
-                mtlm_plural(ranks), prefix, path);
-    return rc;
+                "Removed the file%s of %d further rank%s, of an earlier graph "
+                "of that name\n",
+                mtlm_plural(old), old, mtlm_plural(old));
+    return 0;
 }
 
 int mtlm_graph_out(const struct mtlm_folded_run *run, const char *path,

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "graph/build/stage.h"
 #include "launch/plan/step.h"
@@ -100,6 +101,28 @@ static void place_records(struct graph_ranks *g,
     }
 }
 
+/* Returns the path of a rank's file.  The caller frees the text. */
+static char *path_of(const struct graph_ranks *g, int rank)
+{
+    return mtlm_sprintf("%.*s.%d.et", g->length, g->path, rank);
+}
+
+/* Removes the files of ranks from `first` on, up to a rank without a file.
+ * Returns their number. */
+static int remove_ranks(const struct graph_ranks *g, int first)
+{
+    int n = 0, gone;
+
+    do {
+        char *path = path_of(g, first + n);
+
+        gone = unlink(path);
+        n += gone == 0;
+        free(path);
+    } while (gone == 0);
+    return n;
+}
+
 static void show_rank(int rank, int ranks)
 {
     char *step = mtlm_sprintf("writing rank %d of %d", rank + 1, ranks);
@@ -112,7 +135,7 @@ static void show_rank(int rank, int ranks)
 static int write_rank(struct graph_ranks *g, struct mtlm_layout layout,
                       int rank, struct mtlm_error *err)
 {
-    char *path = mtlm_sprintf("%.*s.%d.et", g->length, g->path, rank);
+    char *path = path_of(g, rank);
     const struct mtlm_trace_info info = {.edge = g->edges.edge,
                                          .n_edges = g->edges.n_edges};
     int rc;
@@ -144,8 +167,23 @@ static int write_groups(const struct graph_ranks *g,
     return rc;
 }
 
+/* Removes the files so far, and adds that to the reason of the failure. */
+static void remove_files(const struct graph_ranks *g, struct mtlm_error *err)
+{
+    char *why = mtlm_strdup(err->text);
+
+    for (int i = 0; i < g->files; i++) {
+        char *path = path_of(g, i);
+
+        unlink(path);
+        free(path);
+    }
+    mtlm_error_set(err, err->code, "%s; no part of the graph is left", why);
+    free(why);
+}
+
 int mtlm_graph_ranks(const struct mtlm_folded_run *run, const char *path,
-                     int64_t *nodes, struct mtlm_error *err)
+                     int64_t *nodes, int *old, struct mtlm_error *err)
 {
     const struct mtlm_layout *l = &run->programs.program[0]->config.layout;
     const int each = l->tp * l->dp; /* ranks of a program */
@@ -163,6 +201,10 @@ int mtlm_graph_ranks(const struct mtlm_folded_run *run, const char *path,
     }
     if (rc == 0)
         rc = write_groups(&g, l, err);
+    if (rc < 0)
+        remove_files(&g, err);
+    else
+        *old = remove_ranks(&g, g.files);
     mtlm_unfinished_drop(g.files);
     return rc;
 }

@@ -9,10 +9,13 @@
  * PREFIX.groups.json has the groups of collectives.  A rank that was left out
  * has the nodes of the rank that stands for it, with its own peers and groups.
  * Nodes have the numbers of tasks (launch/simulate/program_tasks.h).  Memory is
- * that of one rank's nodes.  Sets *nodes to the number of nodes of all files.
+ * that of one rank's nodes.
+ *
+ * Sets *nodes to the number of nodes of all files.  Files of further ranks,
+ * which an earlier graph of that name had, are removed; *old is their number.
  * Returns -1 and sets *err (MTLM_EXIT_IO) at the first file that cannot be
- * written; earlier files stay. */
+ * written, and removes the files before it. */
 int mtlm_graph_ranks(const struct mtlm_folded_run *run, const char *path,
-                     int64_t *nodes, struct mtlm_error *err);
+                     int64_t *nodes, int *old, struct mtlm_error *err);
 
 #endif /* MTLM_GRAPH_RANKS_H */

@@ -248,8 +248,8 @@ int mtlm_simulate_trace(const struct mtlm_folded_run *run,
     trace->nodes = t.all.n;
     d = describe_run(&t, prediction, options);
     summary = summarize_all(&t, prediction, &d.info);
-    rc = mtlm_trace_export(options->trace_dir, t.all.record, t.all.n, &d.info,
-                           summary, err);
+    rc = mtlm_trace_export_whole(options->trace_dir, t.all.record, t.all.n,
+                                 &d.info, summary, err);
     mtlm_trace_summary_destroy(summary);
     free_description(&d);
     mtlm_gathered_free(&t.all);

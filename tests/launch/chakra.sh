@@ -50,6 +50,22 @@ fi
 mkdir g.1.et
 job 1 --simulate "$source/launch/clusters/dgx-a100.ini" --model gpt2-124m --fp16 \
     --world-size 2 --pipeline-model-parallel-size 2 --graph-out g.et
-[ "$rc" -eq 4 ] && [ "$(cat err)" = "mtlm-dag: cannot write g.1.et: Is a directory" ] \
-    || fail "a directory in the way: exit code $rc, $(cat err)"
+[ "$rc" -eq 4 ] && [ "$(cat err)" = "mtlm-dag: cannot write g.1.et: Is a directory; \
+no part of the graph is left" ] || fail "a directory in the way: exit code $rc, $(cat err)"
+[ "$(echo g.*)" = g.1.et ] || fail "left: $(echo g.*)"
+rmdir g.1.et
+
+# A graph replaces a graph of more ranks; a full disk leaves no part of one.
+small=(--simulate "$source/launch/clusters/dgx-a100.ini" --model gpt2-124m --fp16
+    --tensor-model-parallel-size 1 --graph-out g.et)
+well 1 "${small[@]}" --pipeline-model-parallel-size 4 --global-batch-size 8
+well 1 "${small[@]}" --pipeline-model-parallel-size 2 --global-batch-size 8
+grep -q '^Removed the files of 2 further ranks' out || fail "not said: $(tail -n 1 out)"
+[ "$(echo g.*)" = 'g.0.et g.1.et g.groups.json' ] || fail "graphs: $(echo g.*)"
+rm g.*
+(ulimit -f 40 && job 1 "${small[@]}" --pipeline-model-parallel-size 2 \
+    --global-batch-size 8
+    [ "$rc" -eq 4 ] && grep -q 'File too large; no part of the graph is left$' err) \
+    || fail "a full disk: exit code $rc, $(cat err)"
+[ "$(echo g.*)" = 'g.*' ] || fail "left by a full disk: $(echo g.*)"
 finish

@@ -56,6 +56,12 @@ job 1 "${simulate[@]}" --metrics /dev/full
     && grep -q '/dev/full lacks the numbers of the simulation' err \
     || fail "full: exit code $rc, $(cat err)"
 
+# A full disk: no part of a trace is left, and the line of --metrics is.
+(ulimit -f 100 && job 1 "${simulate[@]}" --trace trace
+    [ "$rc" -eq 4 ] && [ ! -e trace ] \
+        && grep -q 'File too large; no part of the trace is left$' err) \
+    || fail "full disk: exit code $rc, $(ls -A trace) $(cat err)"
+
 # A signal while the trace is written: nothing of the trace is left.
 rm lines
 "$program" "${simulate[@]}" --global-batch-size 2000 --trace trace \

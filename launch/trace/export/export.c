@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "launch/trace/export/export.h"
 #include "launch/trace/summarize.h"
@@ -80,6 +81,33 @@ static int write_all(const char *dir, const struct mtlm_trace *trace,
                  : 0;
 }
 
+/* As write_all(), but stops at the first file that cannot be written and
+ * removes the earlier ones. */
+static int write_whole(const char *dir, const struct mtlm_trace *trace,
+                       struct mtlm_error *err)
+{
+    enum { N = sizeof(writers) / sizeof(writers[0]) };
+    char *path[N];
+    int n, error = 0;
+
+    for (n = 0; n < N && !error; n++) {
+        path[n] = mtlm_sprintf("%s/%s", dir, writers[n].name);
+        mtlm_unfinished_add(path[n]);
+        error = write_file(path[n], writers[n].write, trace);
+    }
+    if (error)
+        mtlm_error_set(err, MTLM_EXIT_IO,
+                       "cannot write %s: %s; no part of the trace is left",
+                       path[n - 1], strerror(error));
+    for (int i = 0; i < n; i++) {
+        if (error)
+            unlink(path[i]);
+        free(path[i]);
+    }
+    mtlm_unfinished_drop(n);
+    return error ? -1 : 0;
+}
+
 int mtlm_trace_export_pictures(const char *path, const struct mtlm_trace *trace,
                                struct mtlm_error *err)
 {
@@ -98,10 +126,15 @@ int mtlm_trace_export_file(const char *path, mtlm_whole_file_writer *write,
                  : 0;
 }
 
-int mtlm_trace_export(const char *dir, const struct mtlm_record *record,
-                      size_t n, const struct mtlm_trace_info *info,
-                      const struct mtlm_trace_summary *summary,
-                      struct mtlm_error *err)
+/* How a trace is written to a directory. */
+typedef int write_trace(const char *dir, const struct mtlm_trace *trace,
+                        struct mtlm_error *err);
+
+static int export(write_trace *write, const char *dir,
+                  const struct mtlm_record *record, size_t n,
+                  const struct mtlm_trace_info *info,
+                  const struct mtlm_trace_summary *summary,
+                  struct mtlm_error *err)
 {
     struct mtlm_trace trace = {.info = info, .summary = summary};
     struct mtlm_trace_records *records;
@@ -112,9 +145,25 @@ int mtlm_trace_export(const char *dir, const struct mtlm_record *record,
                               "cannot create directory %s: %s", dir,
                               strerror(errno));
     trace.records = records = mtlm_trace_records_create(record, n, info);
-    rc = write_all(dir, &trace, err);
+    rc = write(dir, &trace, err);
     mtlm_trace_records_destroy(records);
     return rc;
+}
+
+int mtlm_trace_export(const char *dir, const struct mtlm_record *record,
+                      size_t n, const struct mtlm_trace_info *info,
+                      const struct mtlm_trace_summary *summary,
+                      struct mtlm_error *err)
+{
+    return export(write_all, dir, record, n, info, summary, err);
+}
+
+int mtlm_trace_export_whole(const char *dir, const struct mtlm_record *record,
+                            size_t n, const struct mtlm_trace_info *info,
+                            const struct mtlm_trace_summary *summary,
+                            struct mtlm_error *err)
+{
+    return export(write_whole, dir, record, n, info, summary, err);
 }
 
 int mtlm_trace_export_picture(const char *path,

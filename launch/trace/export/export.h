@@ -20,6 +20,13 @@ int mtlm_trace_export(const char *dir, const struct mtlm_record *records,
                       const struct mtlm_trace_summary *summary,
                       struct mtlm_error *err);
 
+/* As mtlm_trace_export(), for a trace that can be made again: a file that
+ * cannot be written removes the others. */
+int mtlm_trace_export_whole(const char *dir, const struct mtlm_record *records,
+                            size_t n, const struct mtlm_trace_info *info,
+                            const struct mtlm_trace_summary *summary,
+                            struct mtlm_error *err);
+
 /* Writes the picture of the same records to path: -1 and MTLM_EXIT_IO. */
 int mtlm_trace_export_picture(const char *path,
                               const struct mtlm_record *records, size_t n,
