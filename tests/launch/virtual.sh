@@ -61,6 +61,18 @@ grep -q '^engine .*policy eager: +[1-9]' out || fail "eager: $(cat out err)"
 STARPU_SCHED=first simulate
 refuse 2 'STARPU_SCHED=first is no scheduling policy'
 
+# Without ties of equal times, eight stages take the evaluator's time.
+for schedule in zb-h1 zb-v; do
+    sed 's/^latency_us = .*/latency_us = 10/' "$clusters/uniform.ini" >ties.ini
+    timeout -k 5 $((120 * TIME_SCALE)) "$program" --simulate ties.ini \
+        --simulate-engine starpu --model gpt-tiny --num-layers 16 \
+        --seq-length 32 --tensor-model-parallel-size 1 \
+        --pipeline-model-parallel-size 8 --micro-batch-size 1 \
+        --global-batch-size 16 --schedule $schedule --jitter 0.001 >out 2>err
+    grep -q 'engine .*policy prio: [-+]0\.0. %' out \
+        || fail "ties, $schedule: $(grep engine out) $(cat err)"
+done
+
 # Policies of users: compiled with the headers of either StarPU.
 of() {
     sed -n "s/^$1 = //p" "$builddir/Makefile"
