@@ -9,6 +9,7 @@
 #include "launch/generate/generate.h"
 #include "launch/options/options_answer.h"
 #include "launch/options/options_parse.h"
+#include "launch/simulate/fit.h"
 #include "launch/simulate/simulate.h"
 #include "launch/train/start.h"
 #include "launch/train/train.h"
@@ -41,6 +42,9 @@ static int answer(struct mtlm_options *options, int request)
         return mtlm_simulate_plan(options, stdout, &err) < 0
                    ? complain(&err, NULL, true)
                    : MTLM_EXIT_OK;
+    if (request == MTLM_REQUEST_FIT)
+        return mtlm_fit(options, stdout, &err) < 0 ? complain(&err, NULL, true)
+                                                   : MTLM_EXIT_OK;
     if (request == MTLM_REQUEST_SIMULATE)
         return mtlm_simulate(options, stdout, &err) < 0
                    ? complain(&err, NULL, true)
@@ -78,7 +82,8 @@ int main(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN); /* write() says that a file is too large */
     mtlm_blas_core_prepare(argc, argv);
     request = mtlm_options_parse(&job.options, argc, argv, &err);
-    if (((request == MTLM_REQUEST_PLAN || request == MTLM_REQUEST_SIMULATE)
+    if (((request == MTLM_REQUEST_PLAN || request == MTLM_REQUEST_SIMULATE
+          || request == MTLM_REQUEST_FIT)
          && mtlm_environment_check_numbers(&err) < 0)
         || (request == MTLM_REQUEST_NONE && mtlm_environment_check(&err) < 0))
         request = -1;

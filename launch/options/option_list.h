@@ -504,6 +504,9 @@
     OPT(PREDICTION, GRAPH_OUT, "graph-out", TEXT, graph_out, "", 0, 0, "FILE", \
         "with --simulate: write the graph for other tools: .rec, StarPU's "    \
         "tasks.rec; .et, Chakra execution traces, one of each rank")           \
+    OPT(PREDICTION, FIT, "fit", TEXT, fit_file, "", 0, 0, "ROWS.csv",          \
+        "with --simulate, and no other option: print the efficiency of "       \
+        "CLUSTER.ini that fits measured iterations, lines SECONDS,OPTIONS")    \
     OPT(TESTING, DUMP_FIRST_STEP, "dump-first-step", TEXT, dump_dir, "", 0, 0, \
         "DIR",                                                                 \
         "write weights, batch, loss and gradients of the first iteration to "  \

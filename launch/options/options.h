@@ -31,6 +31,7 @@ enum mtlm_options_request {
     MTLM_REQUEST_CONFIG,
     MTLM_REQUEST_PLAN,
     MTLM_REQUEST_SIMULATE,
+    MTLM_REQUEST_FIT,
 };
 
 /* The source of a value.  A later source in this list overrides an earlier
@@ -185,6 +186,7 @@ struct mtlm_options {
     enum mtlm_ours ours; /* parts that replace those of the profile */
     enum mtlm_simulate_engine simulate_engine;
     char *graph_out; /* file for the graph, or NULL */
+    char *fit_file;  /* measured iterations to fit to, or NULL */
 
     /* Data */
     /* Lists for models/text/blend_list.h: data of all splits, or of one; or

@@ -301,6 +301,27 @@ static int complete(struct mtlm_options *options, struct mtlm_error *err)
     return rc;
 }
 
+/* --fit: the jobs stand in its file, so the line has the machine only. */
+static int set_fit(struct mtlm_options *options, const struct line *line,
+                   struct mtlm_error *err)
+{
+    for (int i = 0; i < line->n; i++) {
+        const enum mtlm_option_id option = line->given[i].option;
+
+        if (option != MTLM_OPT_FIT && option != MTLM_OPT_SIMULATE)
+            return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                                  "--fit reads the options of each job from "
+                                  "its file; --%s belongs there",
+                                  mtlm_option_name(option));
+    }
+    if (set_line(options, line, err) < 0)
+        return -1;
+    if (!options->simulate_file)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--fit is for --simulate CLUSTER.ini");
+    return options->request = MTLM_REQUEST_FIT;
+}
+
 /* Sets values from the weakest source to the strongest; the checkpoint is last
  * and replaces defaults only. */
 static int set_all(struct mtlm_options *options, const struct line *line,
@@ -314,6 +335,8 @@ static int set_all(struct mtlm_options *options, const struct line *line,
     if (model && strcmp(model, "help") == 0)
         return options->request = MTLM_REQUEST_MODELS;
     set_defaults(options);
+    if (last_text(line, config, MTLM_OPT_FIT))
+        return set_fit(options, line, err);
     if ((model && set_preset(options, model, err) < 0)
         || set_config(options, path, config, err) < 0
         || set_line(options, line, err) < 0 || complete(options, err) < 0

@@ -41,6 +41,8 @@ struct simulation {
     struct mtlm_choice choice;
     struct mtlm_layout_search search; /* empty: the layout is given */
     struct mtlm_simulate_outputs outputs;
+    double *seconds; /* takes the time of an iteration, and nothing is printed;
+                      * NULL: all is printed and written */
 };
 
 /* ---- the job ---- */
@@ -272,6 +274,10 @@ static int evaluate(struct simulation *s, struct mtlm_folded_run *run,
 
     if (run_iteration(s, run, err) < 0)
         return -1;
+    if (s->seconds) {
+        *s->seconds = 1e-9 * run->execution.makespan_ns;
+        return 0;
+    }
     prediction = mtlm_prediction_make(run, s->options, &s->cluster);
     mtlm_step_clear();
     if (mtlm_prediction_table_print(&prediction, s->options, out, err) < 0)
@@ -355,6 +361,26 @@ int mtlm_simulate(struct mtlm_options *options, FILE *out,
     if (rc == 0)
         rc = simulate_iteration(&s, out, err);
     mtlm_simulate_outputs_close(&s.outputs, rc == 0);
+    mtlm_layout_search_free(&s.search);
+    return rc;
+}
+
+int mtlm_simulate_seconds(struct mtlm_options *options,
+                          const struct mtlm_cluster *cluster, double *seconds,
+                          struct mtlm_error *err)
+{
+    struct simulation s = {.options = options,
+                           .file = options->simulate_file,
+                           .cluster = *cluster,
+                           .seconds = seconds};
+    int rc;
+
+    make_wish(&s);
+    rc = find_hosts(&s, err);
+    if (rc == 0)
+        rc = choose_layout(&s, err);
+    if (rc == 0)
+        rc = simulate_iteration(&s, NULL, err);
     mtlm_layout_search_free(&s.search);
     return rc;
 }
