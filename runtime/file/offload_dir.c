@@ -1,0 +1,91 @@
+/* The directory of offloaded state: default place, creation, free room. */
+
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "runtime/base/memory.h"
+#include "runtime/file/disk.h"
+#include "runtime/file/offload_dir.h"
+
+#define GIB (1024.0 * 1024 * 1024)
+
+char *mtlm_offload_dir_default(void)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+
+    if (cache && *cache)
+        return mtlm_sprintf("%s/mtlm-dag/offload", cache);
+    return home && *home ? mtlm_sprintf("%s/.cache/mtlm-dag/offload", home)
+                         : NULL;
+}
+
+/* Makes dir and what is missing above it; errno says why not. */
+static int make_all(const char *dir)
+{
+    char *path = mtlm_strdup(dir);
+    int rc = 0;
+
+    for (char *end = strchr(path + 1, '/'); end; end = strchr(end + 1, '/')) {
+        *end = '\0';
+        mkdir(path, 0777); /* the last one tells what is wrong */
+        *end = '/';
+    }
+    if (mkdir(path, 0777) < 0 && errno != EEXIST)
+        rc = -1;
+    free(path);
+    return rc;
+}
+
+/* Returns the free bytes of dir's file system; -1 with the reason in errno. */
+static double free_bytes(const char *dir)
+{
+    struct statvfs at;
+    int rc;
+
+    do
+        rc = statvfs(dir, &at);
+    while (rc < 0 && errno == EINTR);
+    return rc < 0 ? -1 : (double) at.f_bavail * at.f_frsize;
+}
+
+double mtlm_offload_dir_room(const char *dir)
+{
+    char *path = mtlm_disk_absolute(dir), *end;
+    double room = free_bytes(path);
+
+    while (room < 0 && (end = strrchr(path, '/'))) {
+        *end = '\0';
+        room = free_bytes(*path ? path : "/");
+    }
+    free(path);
+    return room;
+}
+
+int mtlm_offload_dir_check(const char *dir, double bytes,
+                           struct mtlm_error *err)
+{
+    double room;
+
+    if (make_all(dir) < 0)
+        return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be made: %s", dir,
+                              strerror(errno));
+    room = free_bytes(dir);
+    if (room < 0)
+        return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be read: %s", dir,
+                              strerror(errno));
+    if (bytes <= room)
+        return 0;
+    /* Rounded apart, so that the two numbers differ in print. */
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "%s: offloaded state takes %.3f GiB on this machine, "
+                          "but only %.3f GiB are free there; another "
+                          "--offload-dir may have room",
+                          dir, ceil(bytes / GIB * 1e3) / 1e3,
+                          floor(room / GIB * 1e3) / 1e3);
+}

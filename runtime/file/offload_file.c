@@ -1,0 +1,353 @@
+/* A file without a name that holds pieces of memory, with checksums. */
+
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <xxhash.h>
+
+#include "runtime/base/memory.h"
+#include "runtime/file/disk.h"
+#include "runtime/file/offload_file.h"
+
+#define GIB (1024.0 * 1024 * 1024)
+
+struct offload_piece {
+    int64_t offset, bytes;
+    bool written;
+    XXH64_hash_t hash; /* of a written piece */
+    void *kept;        /* its bytes, which the disk refused; else NULL */
+};
+
+struct mtlm_offload_file {
+    char *dir;
+    int fd;
+    atomic_bool direct;
+    int64_t bytes;
+    struct offload_piece *piece; /* [n] */
+    int n;
+};
+
+int64_t mtlm_offload_file_padded(int64_t bytes)
+{
+    return (bytes + MTLM_OFFLOAD_ALIGN - 1) / MTLM_OFFLOAD_ALIGN
+           * MTLM_OFFLOAD_ALIGN;
+}
+
+/* ---- creation ---- */
+
+/* Opens a file and removes its name at once, where the file system knows no
+ * file without a name. */
+static int open_and_unlink(const char *dir)
+{
+    char *path = mtlm_sprintf("%s/offload-XXXXXX", dir);
+    const int fd = mkostemp(path, O_CLOEXEC);
+
+    if (fd >= 0)
+        unlink(path);
+    free(path);
+    return fd;
+}
+
+static int open_nameless(const char *dir)
+{
+    const int fd = mtlm_disk_open(dir, O_TMPFILE | O_RDWR);
+
+    return fd >= 0 || errno == ENOSPC || errno == EDQUOT ? fd
+                                                         : open_and_unlink(dir);
+}
+
+/* Turns direct I/O on or off; returns whether it is on. */
+static bool set_direct(int fd, bool on)
+{
+    const int flags = fcntl(fd, F_GETFL);
+
+    return flags >= 0
+           && fcntl(fd, F_SETFL, on ? flags | O_DIRECT : flags & ~O_DIRECT) == 0
+           && on;
+}
+
+static bool lacks_room(int reason)
+{
+    return reason == ENOSPC || reason == EDQUOT || reason == EFBIG;
+}
+
+/* Reserves the room of the file; returns 0 or the reason. */
+static int reserve(const struct mtlm_offload_file *file)
+{
+    int rc;
+
+    if (file->bytes == 0)
+        return 0;
+    do
+        rc = posix_fallocate(file->fd, 0, file->bytes);
+    while (rc == EINTR);
+    return rc;
+}
+
+static int open_file(struct mtlm_offload_file *file, struct mtlm_error *err)
+{
+    int reason = 0;
+
+    file->fd = open_nameless(file->dir);
+    if (file->fd < 0)
+        reason = errno;
+    else
+        reason = reserve(file);
+    if (lacks_room(reason))
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "%s: no room for the %.3f GiB of a rank's "
+                              "offloaded state: %s",
+                              file->dir, file->bytes / GIB, strerror(reason));
+    if (reason != 0)
+        return mtlm_error_set(err, MTLM_EXIT_IO,
+                              "%s: no file for offloaded state: %s", file->dir,
+                              strerror(reason));
+    file->direct = set_direct(file->fd, true);
+    return 0;
+}
+
+struct mtlm_offload_file *mtlm_offload_file_create(const char *dir,
+                                                   const int64_t *bytes, int n,
+                                                   struct mtlm_error *err)
+{
+    struct mtlm_offload_file *file = mtlm_calloc(1, sizeof(*file));
+
+    file->dir = mtlm_strdup(dir);
+    file->piece = mtlm_calloc(n, sizeof(*file->piece));
+    file->n = n;
+    for (int i = 0; i < n; i++) {
+        file->piece[i].offset = file->bytes;
+        file->piece[i].bytes = bytes[i];
+        file->bytes += mtlm_offload_file_padded(bytes[i]);
+    }
+    if (open_file(file, err) == 0)
+        return file;
+    mtlm_offload_file_destroy(file);
+    return NULL;
+}
+
+void mtlm_offload_file_destroy(struct mtlm_offload_file *file)
+{
+    if (!file)
+        return;
+    if (file->fd >= 0)
+        close(file->fd);
+    for (int i = 0; i < file->n; i++)
+        free(file->piece[i].kept);
+    free(file->piece);
+    free(file->dir);
+    free(file);
+}
+
+int64_t mtlm_offload_file_bytes(const struct mtlm_offload_file *file)
+{
+    return file->bytes;
+}
+
+bool mtlm_offload_file_is_direct(const struct mtlm_offload_file *file)
+{
+    return file->direct;
+}
+
+/* ---- calls of the system ---- */
+
+/* Returns whether a call that failed is to be made again: after a signal, or
+ * without direct I/O where the file system refuses its alignment. */
+static bool may_repeat(struct mtlm_offload_file *file)
+{
+    if (errno == EINTR)
+        return true;
+    if (errno != EINVAL || !file->direct)
+        return false;
+    file->direct = set_direct(file->fd, false);
+    return true;
+}
+
+/* Reads or writes all bytes at offset.  Returns 0, or -1 with the reason in
+ * errno; 0 in errno: the file is short. */
+static int transfer(struct mtlm_offload_file *file, bool writes, void *memory,
+                    int64_t bytes, int64_t offset)
+{
+    char *p = memory;
+
+    while (bytes > 0) {
+        const ssize_t n = writes ? pwrite(file->fd, p, bytes, offset)
+                                 : pread(file->fd, p, bytes, offset);
+
+        if (n < 0 && may_repeat(file))
+            continue;
+        if (n == 0)
+            errno = 0;
+        if (n <= 0)
+            return -1;
+        p += n;
+        offset += n;
+        bytes -= n;
+    }
+    return 0;
+}
+
+static int64_t end_of(const struct offload_piece *piece)
+{
+    return piece->offset + mtlm_offload_file_padded(piece->bytes);
+}
+
+/* ---- pieces ---- */
+
+/* Replaces what is kept of the piece; NULL: nothing. */
+static void keep(struct offload_piece *piece, const void *memory)
+{
+    free(piece->kept);
+    piece->kept = NULL;
+    if (!memory)
+        return;
+    piece->kept = mtlm_calloc(1, piece->bytes);
+    memcpy(piece->kept, memory, piece->bytes);
+}
+
+int mtlm_offload_file_write(struct mtlm_offload_file *file, int first, int n,
+                            const void *memory, struct mtlm_error *err)
+{
+    const struct offload_piece *begin = &file->piece[first];
+    const char *p = memory;
+    int rc, reason;
+
+    assert(first >= 0 && n > 0 && first + n <= file->n);
+    rc = transfer(file, true, (void *) p, end_of(begin + n - 1) - begin->offset,
+                  begin->offset);
+    reason = errno;
+    for (int i = first; i < first + n; i++) {
+        struct offload_piece *piece = &file->piece[i];
+        const char *at = p + (piece->offset - begin->offset);
+
+        piece->hash = XXH3_64bits(at, piece->bytes);
+        piece->written = true;
+        keep(piece, rc < 0 ? at : NULL);
+    }
+    if (rc == 0)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_IO,
+                          "%s: offloaded state cannot be written: %s",
+                          file->dir, strerror(reason ? reason : EIO));
+}
+
+static int verify(const struct mtlm_offload_file *file,
+                  const struct offload_piece *piece, const void *memory,
+                  struct mtlm_error *err)
+{
+    if (XXH3_64bits(memory, piece->bytes) == piece->hash)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_IO,
+                          "%s: offloaded state came back changed: the disk "
+                          "returned other bytes than were written there "
+                          "(%" PRId64 " bytes at byte %" PRId64 ")",
+                          file->dir, piece->bytes, piece->offset);
+}
+
+static int cannot_read(const struct mtlm_offload_file *file,
+                       struct mtlm_error *err)
+{
+    return mtlm_error_set(err, MTLM_EXIT_IO,
+                          "%s: offloaded state cannot be read: %s", file->dir,
+                          errno ? strerror(errno) : "the file is cut short");
+}
+
+/* Returns the end of the pieces from i on, before `end`, that lie on the
+ * disk. */
+static int end_on_disk(const struct mtlm_offload_file *file, int i, int end)
+{
+    while (i < end && file->piece[i].written && !file->piece[i].kept)
+        i++;
+    return i;
+}
+
+/* Reads pieces [first, end), all on the disk. */
+static int read_disk(struct mtlm_offload_file *file, int first, int end,
+                     char *memory, struct mtlm_error *err)
+{
+    const struct offload_piece *begin = &file->piece[first];
+
+    if (transfer(file, false, memory,
+                 end_of(&file->piece[end - 1]) - begin->offset, begin->offset)
+        < 0)
+        return cannot_read(file, err);
+    for (int i = first; i < end; i++)
+        if (verify(file, &file->piece[i],
+                   memory + (file->piece[i].offset - begin->offset), err)
+            < 0)
+            return -1;
+    return 0;
+}
+
+int mtlm_offload_file_read(struct mtlm_offload_file *file, int first, int n,
+                           void *memory, struct mtlm_error *err)
+{
+    const int64_t begin = file->piece[first].offset;
+    const int end = first + n;
+
+    assert(first >= 0 && n > 0 && end <= file->n);
+    for (int i = first, next; i < end; i = next) {
+        const struct offload_piece *piece = &file->piece[i];
+        char *at = (char *) memory + (piece->offset - begin);
+
+        next = end_on_disk(file, i, end);
+        if (next > i) {
+            if (read_disk(file, i, next, at, err) < 0)
+                return -1;
+            continue;
+        }
+        next = i + 1;
+        if (piece->kept)
+            memcpy(at, piece->kept, piece->bytes);
+        else
+            memset(at, 0, piece->bytes);
+    }
+    return 0;
+}
+
+/* ---- one piece, anywhere in memory ---- */
+
+static void *get_aligned(int64_t bytes)
+{
+    void *memory = aligned_alloc(MTLM_OFFLOAD_ALIGN, bytes);
+
+    if (!memory)
+        mtlm_out_of_memory(bytes);
+    return memory;
+}
+
+int mtlm_offload_file_put(struct mtlm_offload_file *file, int piece,
+                          const void *memory, struct mtlm_error *err)
+{
+    const int64_t bytes = file->piece[piece].bytes;
+    const int64_t padded = mtlm_offload_file_padded(bytes);
+    char *aligned = get_aligned(padded);
+    int rc;
+
+    memcpy(aligned, memory, bytes);
+    memset(aligned + bytes, 0, padded - bytes);
+    rc = mtlm_offload_file_write(file, piece, 1, aligned, err);
+    free(aligned);
+    return rc;
+}
+
+int mtlm_offload_file_get(struct mtlm_offload_file *file, int piece,
+                          void *memory, struct mtlm_error *err)
+{
+    const int64_t bytes = file->piece[piece].bytes;
+    void *aligned = get_aligned(mtlm_offload_file_padded(bytes));
+    const int rc = mtlm_offload_file_read(file, piece, 1, aligned, err);
+
+    if (rc == 0)
+        memcpy(memory, aligned, bytes);
+    free(aligned);
+    return rc;
+}
