@@ -131,3 +131,22 @@ const struct mtlm_op mtlm_op_recv = {
     .dtype = {[0] = MTLM_VALUE},
     .infer = any_infer,
 };
+
+/* Reads attr.disk from the disk into a slot. */
+const struct mtlm_op mtlm_op_load = {
+    .name = "load",
+    .op_class = MTLM_CLASS_DISK,
+    .n_operands = 1,
+    .access = {MTLM_W},
+    .infer = any_infer,
+};
+
+/* Writes a slot to attr.disk.  MTLM_RW: waits for the nodes that change what
+ * lies in the slot, which read the slot. */
+const struct mtlm_op mtlm_op_store = {
+    .name = "store",
+    .op_class = MTLM_CLASS_DISK,
+    .n_operands = 1,
+    .access = {MTLM_RW},
+    .infer = any_infer,
+};

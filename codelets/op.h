@@ -39,6 +39,7 @@ enum mtlm_access { MTLM_R, MTLM_W, MTLM_RW };
  *                as an argument
  *   COLLECTIVE   the communication engine
  *   P2P          the communication engine
+ *   DISK         the threads of runtime/disk/io.h
  *   ALIAS        nobody: the output is the input, and the node exists only for
  *                its gradient rule */
 enum mtlm_op_class {
@@ -46,6 +47,7 @@ enum mtlm_op_class {
     MTLM_CLASS_HOST,
     MTLM_CLASS_COLLECTIVE,
     MTLM_CLASS_P2P,
+    MTLM_CLASS_DISK,
     MTLM_CLASS_ALIAS,
 };
 
@@ -214,6 +216,9 @@ union mtlm_attr {
         int peer; /* rank of the other end */
         int tag;  /* equal for a send and the receive that matches */
     } p2p;
+    struct {
+        int first, n; /* pieces of the rank's file of offloaded state */
+    } disk;
 };
 
 /* The loss tensor (double): sums over this rank's microbatches.  The share of

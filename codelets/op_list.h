@@ -69,7 +69,9 @@
     OP(BUCKET_REDUCE_SCATTER, bucket_reduce_scatter)                           \
     OP(BUCKET_ALL_GATHER, bucket_all_gather)                                   \
     OP(SEND, send)                                                             \
-    OP(RECV, recv)
+    OP(RECV, recv)                                                             \
+    OP(LOAD, load)                                                             \
+    OP(STORE, store)
 
 #ifdef __cplusplus
 extern "C" {

@@ -72,6 +72,7 @@ struct mtlm_tensor *mtlm_graph_tensor(struct mtlm_graph *graph,
                               .id = graph->n_tensors,
                               .slots = 1,
                               .block = -1,
+                              .piece = -1,
                               .stage = graph->stage,
                               .first_use = graph->phase,
                               .last_use = graph->phase};
@@ -123,6 +124,8 @@ static enum mtlm_lane lane_of(const struct mtlm_node *node)
     case MTLM_CLASS_COLLECTIVE:
         return node->call.attr.collective.group == MTLM_GROUP_TP ? MTLM_LANE_TP
                                                                  : MTLM_LANE_DP;
+    case MTLM_CLASS_DISK:
+        return MTLM_LANE_DISK;
     default:
         return MTLM_LANE_COMPUTE;
     }

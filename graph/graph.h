@@ -68,6 +68,9 @@ struct mtlm_tensor {
      * reduce-scatter overwrites the whole block, so no node may read another
      * gradient of the block until all gradients are cleared. */
     bool view;
+    /* Piece of the rank's file that holds the tensor (graph/build/offload.h);
+     * -1: none. */
+    int piece;
     /* Gradient; NULL until a gradient exists. */
     struct mtlm_tensor *grad;
     /* Received from another rank: the ring has one slot more than the window.
@@ -230,6 +233,12 @@ static inline int64_t mtlm_tensor_use(const struct mtlm_tensor *tensor,
 static inline bool mtlm_tensor_is_owner(const struct mtlm_tensor *tensor)
 {
     return !tensor->same && !tensor->pool;
+}
+
+/* Returns whether the tensor is a copy that lies on the disk only. */
+static inline bool mtlm_tensor_is_on_disk(const struct mtlm_tensor *tensor)
+{
+    return tensor->storage == MTLM_STORE_SAVED && tensor->piece >= 0;
 }
 
 /* Returns whether slots of both tensors are alike. */

@@ -29,7 +29,7 @@ perf     launch graph codelets models runtime tests
 '
 # A folder, and its rooms from the lowest to the highest.
 rooms='
-runtime  base file machine policies comm virtual
+runtime  base file machine policies comm disk virtual
 models   . text weights
 codelets . cudnn attention
 graph    . order schedule build predict run

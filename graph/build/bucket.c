@@ -8,6 +8,7 @@
 
 #include "graph/build/bucket.h"
 #include "graph/build/bundle.h"
+#include "graph/build/offload.h"
 #include "graph/build/version.h"
 
 /* Tensors and shards begin at multiples of ALIGN elements: a cache line in
@@ -165,26 +166,29 @@ static struct mtlm_tensor *make_beside(struct mtlm_program *program,
     return mtlm_graph_tensor(program->graph, storage, name, shape, MTLM_REAL);
 }
 
-/* Returns a new moment or master of the parameter in block. */
+/* Returns a new moment or master of the parameter in block; -1: in no block. */
 static struct mtlm_tensor *add_moment(struct mtlm_program *program,
                                       const struct mtlm_parameter *p,
                                       const char *suffix, int block)
 {
-    const size_t end = program->graph->block[block];
     struct mtlm_tensor *t =
         make_beside(program, p, MTLM_STORE_MOMENT, suffix, p->reduced->shape);
 
-    mtlm_graph_place(program->graph, t, block,
-                     round_up(end, ALIGN * sizeof(mtlm_real)));
+    if (block >= 0)
+        mtlm_graph_place(
+            program->graph, t, block,
+            round_up(program->graph->block[block], ALIGN * sizeof(mtlm_real)));
     return t;
 }
 
-/* Puts moments and masters into a block, allocated when the run starts.
- */
+/* Puts moments and masters into a block, allocated when the run starts.  Those
+ * that live on a disk get slots later. */
 static void add_moments(struct mtlm_program *program,
                         const struct mtlm_bucket *bucket)
 {
-    const int block = mtlm_graph_block(program->graph);
+    const int block = program->config.offload == MTLM_OFFLOAD_NONE
+                          ? mtlm_graph_block(program->graph)
+                          : -1;
 
     for (int i = 0; i < bucket->n; i++) {
         struct mtlm_parameter *p = &program->param[bucket->param[i]];
@@ -289,6 +293,8 @@ void mtlm_buckets_create(struct mtlm_program *program)
             keep_whole(program, bucket);
         add_moments(program, bucket);
     }
+    if (program->config.offload != MTLM_OFFLOAD_NONE)
+        mtlm_offload_create(program);
     program->bundle_elems = mtlm_bundle_elems(stepped_elems(program));
 }
 

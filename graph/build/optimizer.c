@@ -5,6 +5,7 @@
 
 #include "graph/build/bucket.h"
 #include "graph/build/bundle.h"
+#include "graph/build/offload.h"
 #include "graph/build/optimizer.h"
 #include "graph/build/version.h"
 
@@ -166,25 +167,54 @@ static void write_status(struct mtlm_program *program)
         CALL(program, ALL_REDUCE, &world_sum, program->status);
 }
 
+/* Adds the square sum of a weight, of its master if it has one; squares: a
+ * bundle of such sums. */
+static void measure_weight(struct mtlm_bundle *squares,
+                           const struct mtlm_parameter *p)
+{
+    struct mtlm_program *program = squares->program;
+    const bool masters = program->config.value != MTLM_REAL;
+
+    if (masters && p->master && counts_gradient(program, p))
+        sum_up(squares, p, p->master, p->first, sum_slot(program, p),
+               program->params_sums);
+    else if (!masters && p->counted && program->config.layout.dp_rank == 0)
+        sum_up(squares, p, p->weight, 0, sum_slot(program, p),
+               program->params_sums);
+}
+
+/* Reads the masters of a unit from the disk again, and sums up their squares.
+ * The slot is free for another unit after the sums. */
+static void measure_unit(struct mtlm_program *program,
+                         const struct mtlm_unit *unit)
+{
+    mtlm_offload_build_load(program, unit);
+    for (int i = unit->first; i < unit->first + unit->n; i++) {
+        struct mtlm_bundle alone = {.program = program,
+                                    .kind = MTLM_OP_SQUARE_SUM};
+
+        if (mtlm_offload_has(mtlm_offload_param(program, unit, i)))
+            measure_weight(&alone, mtlm_offload_param(program, unit, i));
+        if (alone.node)
+            mtlm_node_add_use(alone.node, unit->slot, MTLM_R, true);
+    }
+}
+
 /* Sums up the squares of the weights; of 16-bit weights, of their masters.
  */
 static void measure_weights(struct mtlm_program *program)
 {
-    const bool masters = program->config.value != MTLM_REAL;
+    const bool on_disk = program->config.value != MTLM_REAL
+                         && program->config.offload != MTLM_OFFLOAD_NONE;
     struct mtlm_bundle squares = {.program = program,
                                   .kind = MTLM_OP_SQUARE_SUM};
 
     CALL(program, ZERO, NULL, program->params_sums);
-    for (int i = program->n_params - 1; i >= 0; i--) {
-        const struct mtlm_parameter *p = &program->param[i];
-
-        if (masters && p->master && counts_gradient(program, p))
-            sum_up(&squares, p, p->master, p->first, sum_slot(program, p),
-                   program->params_sums);
-        else if (!masters && p->counted && program->config.layout.dp_rank == 0)
-            sum_up(&squares, p, p->weight, 0, sum_slot(program, p),
-                   program->params_sums);
-    }
+    for (int i = program->n_params - 1; i >= 0; i--)
+        if (!on_disk || !mtlm_offload_has(&program->param[i]))
+            measure_weight(&squares, &program->param[i]);
+    for (int u = 0; u < program->offloaded.n_units && on_disk; u++)
+        measure_unit(program, &program->offloaded.unit[u]);
     if (mtlm_layout_ranks(&program->config.layout) > 1)
         CALL(program, ALL_REDUCE, &world_sum, program->params_sums);
     CALL(program, NORM, NULL, program->params_sums, program->params_norm);
@@ -206,6 +236,15 @@ static void clear_gradients(struct mtlm_program *program,
     }
 }
 
+/* Places the node that a bundle just began between load and store of slot;
+ * NULL: memory of its own. */
+static void hold_slot(const struct mtlm_bundle *bundle,
+                      struct mtlm_tensor *slot)
+{
+    if (slot && bundle->calls == 1)
+        mtlm_node_add_use(bundle->node, slot, MTLM_R, true);
+}
+
 #define STEP(bundle, attr, ...)                                                \
     mtlm_bundle_add(bundle, attr, (struct mtlm_tensor *[]){__VA_ARGS__})
 
@@ -217,26 +256,49 @@ static enum mtlm_op_kind step_kind(const struct mtlm_program_config *config)
                                             : MTLM_OP_ADAM;
 }
 
-/* Steps the parameters of a bucket, then gathers the new weights.  A layer of
- * the next iteration waits for its own bucket only. */
-static void step_bucket(struct mtlm_program *program,
-                        const struct mtlm_bucket *bucket)
+/* Steps those of n parameters of a bucket, from `first` on, whose moments lie
+ * in slot; NULL: in memory of their own. */
+static void step_params(struct mtlm_program *program,
+                        const struct mtlm_bucket *bucket, int first, int n,
+                        struct mtlm_tensor *slot)
 {
     const struct mtlm_program_config *config = &program->config;
     struct mtlm_bundle steps = {.program = program, .kind = step_kind(config)};
 
-    for (int i = 0; i < bucket->n; i++) {
+    for (int i = first; i < first + n; i++) {
         const struct mtlm_parameter *p = &program->param[bucket->param[i]];
         const union mtlm_attr adam = {.adam = {config->beta1, config->beta2,
                                                config->epsilon, p->info.decay,
                                                p->first}};
 
+        if (mtlm_offload_has(p) != (slot != NULL))
+            continue;
         if (p->master || p->before)
             STEP(&steps, &adam, p->reduced, program->control,
                  p->master ? p->master : p->before, p->m, p->v, p->weight);
         else if (p->m)
             STEP(&steps, &adam, p->reduced, program->control, p->weight, p->m,
                  p->v);
+        if (p->m)
+            hold_slot(&steps, slot);
+    }
+}
+
+/* Steps the parameters of a bucket, then gathers the new weights.  A layer of
+ * the next iteration waits for its own bucket only. */
+static void step_bucket(struct mtlm_program *program, int number)
+{
+    const struct mtlm_bucket *bucket = &program->bucket[number];
+
+    step_params(program, bucket, 0, bucket->n, NULL);
+    for (int u = 0; u < program->offloaded.n_units; u++) {
+        const struct mtlm_unit *unit = &program->offloaded.unit[u];
+
+        if (unit->bucket != number)
+            continue;
+        mtlm_offload_build_load(program, unit);
+        step_params(program, bucket, unit->first, unit->n, unit->slot);
+        mtlm_offload_build_store(program, unit);
     }
     clear_gradients(program, bucket);
     mtlm_bucket_build_gather(program, bucket);
@@ -259,36 +321,80 @@ void mtlm_optimizer_build(struct mtlm_program *program)
     CALL(program, CONTROL, &control, program->status, program->control,
          program->report);
     for (int i = 0; i < program->n_buckets; i++)
-        step_bucket(program, &program->bucket[i]);
+        step_bucket(program, i);
     if (config->params_norm)
         measure_weights(program);
 }
 
-/* Weight and master get the same random numbers; the weight is rounded. */
-static void init_param(struct mtlm_program *program,
-                       const struct mtlm_parameter *p)
+/* Returns the initial values of a weight, of all its shard. */
+static union mtlm_attr values_of(const struct mtlm_program *program,
+                                 const struct mtlm_parameter *p)
 {
-    const union mtlm_attr value = {.fill = {.mean = p->info.mean,
-                                            .std = p->info.std,
-                                            .seed = program->config.seed,
-                                            .param = p->number,
-                                            .full_cols = p->info.cols,
-                                            .first_row = p->first_row,
-                                            .first_col = p->first_col}};
+    return (union mtlm_attr){.fill = {.mean = p->info.mean,
+                                      .std = p->info.std,
+                                      .seed = program->config.seed,
+                                      .param = p->number,
+                                      .full_cols = p->info.cols,
+                                      .first_row = p->first_row,
+                                      .first_col = p->first_col}};
+}
 
-    union mtlm_attr piece = value;
+/* Fills a moment or a master that occupies slot; NULL: memory of its own. */
+static void fill_moment(struct mtlm_program *program,
+                        struct mtlm_tensor *tensor, const union mtlm_attr *attr,
+                        struct mtlm_tensor *slot)
+{
+    struct mtlm_node *node =
+        mtlm_graph_call(program->graph, MTLM_OP_FILL, attr, &tensor);
+
+    if (slot)
+        mtlm_node_add_use(node, slot, MTLM_R, true);
+}
+
+/* Weight and master get the same random numbers; the weight is rounded. */
+static void init_moments(struct mtlm_program *program,
+                         const struct mtlm_parameter *p,
+                         struct mtlm_tensor *slot)
+{
+    union mtlm_attr piece = values_of(program, p);
 
     piece.fill.first = p->first;
     piece.fill.cols = mtlm_shape_cols(&p->weight->shape);
+    if (p->master)
+        fill_moment(program, p->master, &piece, slot);
+    if (p->m) {
+        fill_moment(program, p->m, &zero, slot);
+        fill_moment(program, p->v, &zero, slot);
+    }
+}
+
+static void init_param(struct mtlm_program *program,
+                       const struct mtlm_parameter *p)
+{
+    const union mtlm_attr value = values_of(program, p);
+
     if (p->grad)
         CALL(program, FILL, &zero, p->grad);
     if (!p->weight->same)
         CALL(program, FILL, &value, p->weight);
-    if (p->master)
-        CALL(program, FILL, &piece, p->master);
-    if (p->m) {
-        CALL(program, FILL, &zero, p->m);
-        CALL(program, FILL, &zero, p->v);
+    if (!mtlm_offload_has(p))
+        init_moments(program, p, NULL);
+}
+
+/* Writes the first masters to the disk.  Without masters there is nothing to
+ * write: pieces that nobody wrote read as zeros. */
+static void init_units(struct mtlm_program *program)
+{
+    if (program->config.value == MTLM_REAL)
+        return;
+    for (int u = 0; u < program->offloaded.n_units; u++) {
+        const struct mtlm_unit *unit = &program->offloaded.unit[u];
+
+        for (int i = unit->first; i < unit->first + unit->n; i++)
+            if (mtlm_offload_has(mtlm_offload_param(program, unit, i)))
+                init_moments(program, mtlm_offload_param(program, unit, i),
+                             unit->slot);
+        mtlm_offload_build_store(program, unit);
     }
 }
 
@@ -303,6 +409,7 @@ void mtlm_optimizer_build_init(struct mtlm_program *program)
                   mtlm_layout_stage(&program->config.layout, 0), -1);
     for (int i = 0; i < program->n_params; i++)
         init_param(program, &program->param[i]);
+    init_units(program);
     for (size_t i = 0; i < sizeof(globals) / sizeof(globals[0]); i++)
         if (globals[i])
             CALL(program, ZERO, NULL, globals[i]);

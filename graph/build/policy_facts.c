@@ -62,6 +62,9 @@ static enum mtlm_policy_kind kind_of(const struct mtlm_node *node)
                                                : MTLM_POLICY_RECEIVE;
     case MTLM_CLASS_COLLECTIVE:
         return MTLM_POLICY_COLLECTIVE;
+    case MTLM_CLASS_DISK:
+        return node->call.kind == MTLM_OP_LOAD ? MTLM_POLICY_LOAD
+                                               : MTLM_POLICY_STORE;
     default:
         return MTLM_POLICY_TASK;
     }

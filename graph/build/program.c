@@ -128,6 +128,8 @@ void mtlm_program_destroy(struct mtlm_program *program)
     free(program->param);
     free(program->param_at);
     free(program->bucket);
+    free(program->offloaded.unit);
+    free(program->offloaded.piece);
     mtlm_graph_destroy(program->graph);
     free(program);
 }

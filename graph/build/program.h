@@ -58,6 +58,12 @@ struct mtlm_decoding {
     int64_t top_k; /* all as in codelets/sample_token.c */
 };
 
+/* State that lives on a disk (graph/build/offload.h). */
+enum mtlm_offload {
+    MTLM_OFFLOAD_NONE,
+    MTLM_OFFLOAD_OPTIMIZER, /* moments and masters */
+};
+
 /* The input of mtlm_program_build(). */
 struct mtlm_program_config {
     struct mtlm_model model;
@@ -92,6 +98,7 @@ struct mtlm_program_config {
     int weight_staleness; /* 0, or 1: two versions (graph/build/version.h) */
     bool distributed_optimizer; /* graph/build/bucket.h */
     int64_t bucket_size;        /* elements; 0: MTLM_BUCKET_SIZE */
+    enum mtlm_offload offload;
     struct mtlm_recompute recompute;
     /* Recompute all nodes of a layer, as published code does, though no
      * gradient reads the outputs of some. */
@@ -185,6 +192,28 @@ struct mtlm_bucket {
     struct mtlm_tensor *idle;
 };
 
+/* Moments and masters of neighbours in a bucket, which travel between disk and
+ * memory together (graph/build/offload.h). */
+struct mtlm_unit {
+    int bucket;        /* index into program->bucket */
+    int first, n;      /* parameters: places in the bucket's param[] */
+    int piece, pieces; /* of the rank's file: the first one, their number */
+    int64_t bytes;     /* of the pieces, with padding */
+    struct mtlm_tensor *slot; /* memory of the unit */
+    /* Copy for a checkpoint: its first piece, -1: none; a tensor for ordering
+     * that the end of the copy writes. */
+    int saved_piece;
+    struct mtlm_tensor *saved;
+};
+
+/* Offloaded state of a rank; empty without config.offload. */
+struct mtlm_offloaded {
+    struct mtlm_unit *unit; /* [n_units] */
+    int n_units;
+    int64_t *piece; /* [n_pieces] bytes of the pieces of the rank's file */
+    int n_pieces;
+};
+
 /* One submission: a node, for one microbatch. */
 struct mtlm_item {
     const struct mtlm_node *node;
@@ -228,6 +257,7 @@ struct mtlm_program {
     int *param_at;
     struct mtlm_bucket *bucket; /* [n_buckets], graph/build/bucket.h */
     int n_buckets;
+    struct mtlm_offloaded offloaded;
     int64_t bundle_elems; /* elements of a bundle: graph/build/bundle.h */
     struct mtlm_list init_list, tail_list, eval_tail_list, save_list;
 

@@ -11,7 +11,7 @@
 #include "graph/predict/simulator.h"
 #include "graph/schedule/priority.h"
 
-enum { NONE = -1, LANES = MTLM_LANE_DP + 1 };
+enum { NONE = -1, LANES = MTLM_LANE_DISK + 1 };
 
 /* Tasks of the messages that a rank sends, or of the collectives of a group
  * that the rank leads.  NONE: no rank has added the message yet. */
@@ -155,6 +155,14 @@ static int compute_task(struct builder *b, const struct mtlm_item *item,
     return task;
 }
 
+/* Loads and stores take no worker. */
+static int disk_task(struct builder *b, const struct mtlm_item *item,
+                     int iteration)
+{
+    return mtlm_simulator_task(b->sim, NONE, duration_ns(b, item, iteration),
+                               priority_of(b, item, iteration));
+}
+
 static int task_of(struct builder *b, const struct mtlm_item *item,
                    int iteration, int64_t use)
 {
@@ -163,6 +171,8 @@ static int task_of(struct builder *b, const struct mtlm_item *item,
         return collective_task(b, item, iteration);
     case MTLM_CLASS_P2P:
         return message_task(b, item, iteration, use);
+    case MTLM_CLASS_DISK:
+        return disk_task(b, item, iteration);
     default:
         return compute_task(b, item, iteration);
     }
@@ -245,7 +255,7 @@ static void prepare_ranks(struct builder *b)
         b->index[mtlm_layout_rank(layout)] = r;
         b->rank[r] = (struct rank){
             .workers = mtlm_simulator_lane(b->sim, layout->workers),
-            .turn = {NONE, NONE, NONE, NONE},
+            .turn = {NONE, NONE, NONE, NONE, NONE},
             .led = mtlm_calloc(MTLM_GROUP_COUNT, sizeof(struct tasks)),
             .met = mtlm_calloc(MTLM_GROUP_COUNT, sizeof(int))};
         mtlm_simulator_hold(b->sim, b->rank[r].workers, job->hold);

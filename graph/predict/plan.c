@@ -10,6 +10,7 @@
 
 #include "codelets/attention/attention_fused.h"
 #include "codelets/value.h"
+#include "graph/build/offload.h"
 #include "graph/build/version.h"
 #include "graph/predict/plan.h"
 #include "graph/predict/plan_work.h"
@@ -55,7 +56,7 @@ static void add_tensors(const struct mtlm_program *program,
                                 [MTLM_STORE_SAVED] = &plan->saved_bytes,
                                 [MTLM_STORE_CONTROL] = &plan->runtime_bytes};
 
-        if (!mtlm_tensor_is_owner(t))
+        if (!mtlm_tensor_is_owner(t) || mtlm_tensor_is_on_disk(t))
             continue;
         if (!t->view)
             *kind[t->storage] += t->slots * mtlm_tensor_bytes(t);
@@ -244,8 +245,19 @@ static double parameters(const struct mtlm_program *program)
     return n;
 }
 
+/* Returns the bytes of the largest piece of the rank's file; 0: no file. */
+static double largest_piece(const struct mtlm_program *program)
+{
+    double most = 0;
+
+    for (int i = 0; i < program->offloaded.n_pieces; i++)
+        most = fmax(most, (double) program->offloaded.piece[i]);
+    return most;
+}
+
 /* Returns the bytes that reading a checkpoint takes: the values of the largest
- * parameter, the pages of the file, and the 16-bit values. */
+ * parameter, the pages of the file, and the 16-bit values.  A piece of an
+ * offloaded parameter goes through an aligned copy. */
 static double load_bytes(const struct mtlm_program *program)
 {
     const struct mtlm_program_config *config = &program->config;
@@ -259,7 +271,7 @@ static double load_bytes(const struct mtlm_program *program)
                     (sizeof(float) + narrow) * mtlm_tensor_elems(p->weight)
                         + (double) sizeof(float) * p->info.rows * p->info.cols);
     }
-    return most;
+    return most + (config->loads ? largest_piece(program) : 0);
 }
 
 struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
@@ -268,6 +280,7 @@ struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
     struct mtlm_plan plan = {.stage = program->stage[0].stage,
                              .first_layer = program->stage[0].first_layer,
                              .parameters = parameters(program),
+                             .file_bytes = mtlm_offload_bytes(program),
                              .process_bytes = process_bytes,
                              .runtime_bytes = process_bytes};
     const double kernels = kernel_bytes(program, false);
@@ -277,6 +290,9 @@ struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
 
     plan.window = program->window[plan.stage];
     add_tensors(program, &plan, &slots);
+    /* The writer of a checkpoint reads a piece twice: aligned, and its own. */
+    if (program->config.save != MTLM_SAVE_NOTHING)
+        plan.saved_bytes += 2 * largest_piece(program);
     plan.runtime_bytes += items_bytes(0, mtlm_plan_work_add(&plan, program));
     plan.runtime_bytes += items_bytes(plan.tasks, 0) + HANDLE_BYTES * slots
                           + graph_bytes(program->graph) + kernels + scratch;
@@ -352,10 +368,13 @@ double mtlm_plan_lower_bound(const struct mtlm_program_config *config, bool gpu)
     const struct mtlm_layout *layout = &config->layout;
     const double shards = (double) layout->tp * layout->pp;
     const double layers = floor((double) model->num_layers / layout->pp);
-    /* Weight, gradient, two moments, master; one activation of each layer. */
+    /* Weight, gradient, two moments, master; one activation of each layer.  Of
+     * offloaded moments the slots are left out. */
     const bool trains = !config->eval_only;
     const double value = mtlm_dtype_bytes(config->value);
-    const double states = config->value == MTLM_REAL ? 2 : 3;
+    const double states = config->offload != MTLM_OFFLOAD_NONE ? 0
+                          : config->value == MTLM_REAL         ? 2
+                                                               : 3;
     const double replicas = config->distributed_optimizer ? layout->dp : 1;
     const double versions = mtlm_version_count(config);
     const double weights =

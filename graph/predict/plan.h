@@ -30,7 +30,7 @@ struct mtlm_plan {
     int64_t first_layer, layers; /* of all chunks of the rank */
     double parameters;           /* number of elements, without second copies */
     double weight_bytes, gradient_bytes;
-    double moment_bytes;     /* with masters */
+    double moment_bytes;     /* with masters; of offloaded ones, the slots */
     double activation_bytes; /* all slots of all rings */
     double saved_bytes;      /* copies for a checkpoint (graph/build/save.h) */
     /* process_bytes: resident before the graph is built.  runtime_bytes:
@@ -54,6 +54,9 @@ struct mtlm_plan {
     double flops; /* of this rank */
     double again; /* part of flops that recomputation adds */
     struct mtlm_traffic traffic[MTLM_TRAFFIC_COUNT];
+    /* From and to the disk of --offload, per iteration; size of the rank's file
+     * there.  All 0 without offloaded state. */
+    double loaded_bytes, stored_bytes, file_bytes;
     struct mtlm_window window; /* of the rank's first chunk */
     /* Elements of the largest tensor and of the longest message; names of both.
      * longest_name: operation, a string constant. */

@@ -116,7 +116,7 @@ static void create_arenas(struct mtlm_run_data *data)
         const struct mtlm_tensor *t = graph->tensor[i];
         const size_t bytes = t->slots * mtlm_arena_padded(bytes_of(data, t));
 
-        if (!mtlm_tensor_is_owner(t))
+        if (!mtlm_tensor_is_owner(t) || mtlm_tensor_is_on_disk(t))
             continue;
         if (in_control(data, t))
             control += bytes;
@@ -199,7 +199,7 @@ static void register_tensor(struct mtlm_run_data *data,
 {
     starpu_data_handle_t *slot;
 
-    if (!mtlm_tensor_is_owner(tensor))
+    if (!mtlm_tensor_is_owner(tensor) || mtlm_tensor_is_on_disk(tensor))
         return;
     slot = mtlm_calloc(tensor->slots, sizeof(*slot));
     for (int i = 0; i < tensor->slots; i++) {

@@ -1,5 +1,5 @@
-/* Submits an item of the program as a StarPU task or a message of the
- * engine. */
+/* Submits an item of the program as a StarPU task, a message of the engine, or
+ * a request to the disk. */
 
 #include "config.h"
 
@@ -13,6 +13,7 @@
 #include "graph/run/run_private.h"
 #include "graph/run/watch.h"
 #include "runtime/base/clock.h"
+#include "runtime/disk/io.h"
 #include "runtime/machine/color.h"
 #include "runtime/machine/data.h"
 #include "runtime/machine/machine.h"
@@ -111,6 +112,30 @@ static void post_message(struct mtlm_run *run, const struct mtlm_item *item,
                             microbatches_of(pass), message.duration_ns);
     mtlm_message_post(run->config.engine, &message);
     free(handles);
+    free(control);
+}
+
+/* Posts a load or a store. */
+static void post_transfer(struct mtlm_run *run, const struct mtlm_item *item,
+                          const struct mtlm_pass *pass)
+{
+    const struct mtlm_node *node = item->node;
+    const struct mtlm_submission at = submission_of(item, pass);
+    struct starpu_data_descr *control =
+        mtlm_calloc(mtlm_node_n_uses(node), sizeof(*control));
+    struct mtlm_io_request request = {
+        .stores = node->call.kind == MTLM_OP_STORE,
+        .first = node->call.attr.disk.first,
+        .n = node->call.attr.disk.n,
+        .slot = mtlm_run_data_handle(&run->data, node->operand[0], &at),
+        .control = control,
+        .n_control = mtlm_run_message_control(&run->data, node, &at, control),
+        .recorded = pass->record,
+        .record = record_of(run, item, pass)};
+
+    request.node = mtlm_run_watch_node(
+        run->watch, item, at.use, &request.record, microbatches_of(pass), 0);
+    mtlm_io_post(run->config.io, &request);
     free(control);
 }
 
@@ -214,18 +239,18 @@ static void submit_task(struct mtlm_run *run, const struct mtlm_item *item,
     MTLM_CHECK_STARPU(starpu_task_submit(task));
 }
 
-static bool is_message(const struct mtlm_item *item)
-{
-    const enum mtlm_op_class class = mtlm_ops[item->node->call.kind]->op_class;
-
-    return class == MTLM_CLASS_P2P || class == MTLM_CLASS_COLLECTIVE;
-}
-
 void mtlm_run_submit_item(struct mtlm_run *run, const struct mtlm_item *item,
                           const struct mtlm_pass *pass)
 {
-    if (is_message(item))
+    switch (mtlm_ops[item->node->call.kind]->op_class) {
+    case MTLM_CLASS_P2P:
+    case MTLM_CLASS_COLLECTIVE:
         post_message(run, item, pass);
-    else
+        break;
+    case MTLM_CLASS_DISK:
+        post_transfer(run, item, pass);
+        break;
+    default:
         submit_task(run, item, pass);
+    }
 }

@@ -55,12 +55,11 @@ static int collect_handles(const struct mtlm_run_data *data,
     return n;
 }
 
-/* The same for data that only orders nodes: a write leaves the data as it is.
- */
-static int collect_control(const struct mtlm_run_data *data,
-                           const struct mtlm_node *node,
-                           const struct mtlm_submission *at,
-                           struct starpu_data_descr *control)
+/* A write leaves the data as it is. */
+int mtlm_run_message_control(const struct mtlm_run_data *data,
+                             const struct mtlm_node *node,
+                             const struct mtlm_submission *at,
+                             struct starpu_data_descr *control)
 {
     int n = 0;
 
@@ -121,7 +120,7 @@ void mtlm_run_message_of(const struct mtlm_run_data *data,
     message->n_into =
         collect_handles(data, node, at, RECEIVED, handles + message->n_handles);
     message->control = control;
-    message->n_control = collect_control(data, node, at, control);
+    message->n_control = mtlm_run_message_control(data, node, at, control);
     message->dtype = mtlm_node_use(node, 0).tensor->dtype;
     message->count = mtlm_node_elems(node);
     if (data->synthetic && !mtlm_synthetic_computes(node))

@@ -18,6 +18,13 @@ void mtlm_run_message_of(const struct mtlm_run_data *data,
                          struct starpu_data_descr *control,
                          struct mtlm_message *message);
 
+/* Writes the data that only orders the node: control [uses of the node].
+ * Returns their number. */
+int mtlm_run_message_control(const struct mtlm_run_data *data,
+                             const struct mtlm_node *node,
+                             const struct mtlm_submission *at,
+                             struct starpu_data_descr *control);
+
 /* Tells the engine the order of the collectives of the next iteration.  The
  * iteration has `microbatches` microbatches. */
 void mtlm_run_message_order(struct mtlm_engine *engine,

@@ -13,6 +13,7 @@
 #include "graph/run/record.h"
 #include "graph/run/run_private.h"
 #include "graph/run/watch.h"
+#include "runtime/disk/io.h"
 #include "runtime/machine/data.h"
 
 static double microbatch_flops(const struct mtlm_items *items)
@@ -65,6 +66,8 @@ struct mtlm_run *mtlm_run_create(const struct mtlm_run_config *config)
 void mtlm_run_wait(struct mtlm_run *run)
 {
     mtlm_engine_wait(run->config.engine);
+    if (run->config.io)
+        mtlm_io_wait(run->config.io);
     MTLM_CHECK_STARPU(starpu_task_wait_for_all());
 }
 
@@ -280,25 +283,74 @@ void mtlm_run_eval_report(struct mtlm_run *run, int64_t piece,
                        MTLM_STATUS_EXTRA * sizeof(*report));
 }
 
+/* A disk that fails ends the job. */
+static void check_disk(int rc, const struct mtlm_error *err)
+{
+    if (rc < 0)
+        mtlm_end_job(err->code, "%s", err->text);
+}
+
 void mtlm_run_read(struct mtlm_run *run, const struct mtlm_tensor *tensor,
                    void *memory)
 {
     const struct mtlm_submission at = {.iteration = run->version};
+    struct mtlm_error err;
 
-    mtlm_run_data_read(&run->data, tensor, &at, memory,
-                       mtlm_tensor_bytes(tensor));
+    if (tensor->piece < 0) {
+        mtlm_run_data_read(&run->data, tensor, &at, memory,
+                           mtlm_tensor_bytes(tensor));
+        return;
+    }
+    mtlm_run_wait(run);
+    check_disk(
+        mtlm_offload_file_get(run->config.file, tensor->piece, memory, &err),
+        &err);
+}
+
+/* Returns the tensor that the end of a copy on the disk writes. */
+static const struct mtlm_tensor *end_of_copy(const struct mtlm_run *run,
+                                             const struct mtlm_tensor *tensor)
+{
+    const struct mtlm_unit *unit = run->program->offloaded.unit;
+
+    while (unit->saved_piece < 0 || tensor->piece < unit->saved_piece
+           || tensor->piece >= unit->saved_piece + unit->pieces)
+        unit++;
+    return unit->saved;
 }
 
 const void *mtlm_run_saved(const struct mtlm_run *run,
                            const struct mtlm_tensor *tensor)
 {
-    return mtlm_run_data_await(&run->data, tensor);
+    if (!mtlm_tensor_is_on_disk(tensor))
+        return mtlm_run_data_await(&run->data, tensor);
+    mtlm_run_data_await(&run->data, end_of_copy(run, tensor));
+    return NULL;
+}
+
+void mtlm_run_saved_read(const struct mtlm_run *run,
+                         const struct mtlm_tensor *tensor, void *memory)
+{
+    struct mtlm_error err;
+
+    check_disk(
+        mtlm_offload_file_get(run->config.file, tensor->piece, memory, &err),
+        &err);
 }
 
 void mtlm_run_write(struct mtlm_run *run, const struct mtlm_tensor *tensor,
                     const void *memory)
 {
-    mtlm_run_data_write(&run->data, tensor, run->version, memory);
+    struct mtlm_error err;
+
+    if (tensor->piece < 0) {
+        mtlm_run_data_write(&run->data, tensor, run->version, memory);
+        return;
+    }
+    mtlm_run_wait(run);
+    check_disk(
+        mtlm_offload_file_put(run->config.file, tensor->piece, memory, &err),
+        &err);
 }
 
 void mtlm_run_on_gradients(struct mtlm_run *run, void (*seen)(void *arg),

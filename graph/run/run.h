@@ -10,12 +10,17 @@
 #include "runtime/machine/recorder.h"
 
 struct mtlm_engine;
+struct mtlm_io;
+struct mtlm_offload_file;
 struct mtlm_run;
 
 /* Configuration of a run; all pointers are borrowed. */
 struct mtlm_run_config {
     const struct mtlm_program *program;
     struct mtlm_engine *engine;
+    /* The file of offloaded state and its threads; NULL without such state. */
+    struct mtlm_offload_file *file;
+    struct mtlm_io *io;
     struct mtlm_recorder *recorder; /* NULL: no recording */
     int rank;
     int max_tag;                /* largest tag of a message */
@@ -96,9 +101,15 @@ void mtlm_run_wait(struct mtlm_run *run);
 
 /* Returns the values of a checkpoint copy; tensor is one of a parameter's
  * `saved`.  The run owns the values, which are valid until the next
- * mtlm_run_save().  Waits for the copy.  Any thread may call. */
+ * mtlm_run_save().  NULL: the copy lies on the disk, for
+ * mtlm_run_saved_read().  Waits for the copy.  Any thread may call. */
 const void *mtlm_run_saved(const struct mtlm_run *run,
                            const struct mtlm_tensor *tensor);
+
+/* Reads a copy that lies on the disk; memory has room for the tensor.  Call
+ * after mtlm_run_saved(), from any thread.  A disk that fails ends the job. */
+void mtlm_run_saved_read(const struct mtlm_run *run,
+                         const struct mtlm_tensor *tensor, void *memory);
 
 /* Copies a tensor's elements to memory: slot 0, or the version that the
  * iteration submitted last makes.  Waits for the writers. */

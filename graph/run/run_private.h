@@ -60,7 +60,8 @@ static inline int64_t mtlm_pass_microbatch(const struct mtlm_pass *pass,
     return item->microbatch < 0 ? -1 : pass->first + item->microbatch;
 }
 
-/* Submits one item: a StarPU task, or a message to the engine. */
+/* Submits one item: a StarPU task, a message to the engine, or a request to the
+ * disk. */
 void mtlm_run_submit_item(struct mtlm_run *run, const struct mtlm_item *item,
                           const struct mtlm_pass *pass);
 

@@ -12,9 +12,17 @@
 
 /* A tensor and its values, in its own type. */
 struct values {
+    const struct mtlm_run *run;
     const struct mtlm_tensor *tensor;
-    const void *data;
+    const void *data; /* NULL: on the disk of --offload */
 };
+
+static void read_values(void *arg, void *memory)
+{
+    const struct values *v = arg;
+
+    mtlm_run_saved_read(v->run, v->tensor, memory);
+}
 
 static void widen_values(void *arg, void *memory)
 {
@@ -33,7 +41,10 @@ static void add_tensor(struct mtlm_safetensors_writer *writer,
     const bool whole = s->count == s->dim[0] * s->dim[1] && s->full[1] > 1;
     const int64_t *dim = whole ? s->dim : &s->count;
 
-    if (t->tensor->dtype == MTLM_REAL)
+    if (!v->data)
+        mtlm_safetensors_writer_add_later(writer, t->name, MTLM_SAFETENSORS_F32,
+                                          whole ? 2 : 1, dim, read_values, v);
+    else if (t->tensor->dtype == MTLM_REAL)
         mtlm_safetensors_writer_add(writer, t->name, MTLM_SAFETENSORS_F32,
                                     whole ? 2 : 1, dim, v->data);
     else
@@ -77,7 +88,7 @@ int mtlm_checkpoint_write(const struct mtlm_job *job, int64_t iteration,
     for (int i = 0; i < list->n; i++) {
         const struct mtlm_tensor *t = list->tensor[i].tensor;
 
-        values[i] = (struct values){t, mtlm_run_saved(job->run, t)};
+        values[i] = (struct values){job->run, t, mtlm_run_saved(job->run, t)};
         add_tensor(writer, &list->tensor[i], &values[i]);
     }
     rc = mtlm_safetensors_writer_commit(writer, err);

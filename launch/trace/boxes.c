@@ -25,12 +25,12 @@ static void add_row(struct mtlm_trace_picture *picture, int rank, int lane,
 static void add_rows(struct mtlm_trace_picture *picture,
                      const struct mtlm_trace_records *records)
 {
-    bool used[MTLM_LANE_DP + 1] = {false};
+    bool used[MTLM_LANE_DISK + 1] = {false};
 
     for (size_t i = 0; i < records->n; i++)
         if (records->record[i].phase != MTLM_PHASE_INIT)
             used[records->record[i].lane] = true;
-    for (int lane = MTLM_LANE_TP; lane <= MTLM_LANE_DP; lane++)
+    for (int lane = MTLM_LANE_TP; lane <= MTLM_LANE_DISK; lane++)
         picture->lanes += used[lane];
     for (int rank = 0; rank < records->ranks; rank++) {
         const size_t first = records->first_worker[rank];
@@ -40,7 +40,7 @@ static void add_rows(struct mtlm_trace_picture *picture,
             add_row(picture, rank, MTLM_LANE_COMPUTE, records->worker[w]);
         if (picture->max_workers < (int) (end - first))
             picture->max_workers = end - first;
-        for (int lane = MTLM_LANE_TP; lane <= MTLM_LANE_DP; lane++)
+        for (int lane = MTLM_LANE_TP; lane <= MTLM_LANE_DISK; lane++)
             if (used[lane])
                 add_row(picture, rank, lane, -1);
     }

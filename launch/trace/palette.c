@@ -24,6 +24,7 @@ static const struct {
     [MTLM_KIND_TP] = {"t", MTLM_COLOR_TP, "TP collectives"},
     [MTLM_KIND_PP] = {"p", MTLM_COLOR_PP, "PP send, receive"},
     [MTLM_KIND_DP] = {"d", MTLM_COLOR_DP, "DP and norm collectives"},
+    [MTLM_KIND_DISK] = {"k", MTLM_COLOR_DISK, "disk load, store"},
 };
 
 enum mtlm_trace_kind mtlm_trace_kind(const struct mtlm_trace_box *box, int lane)
@@ -34,6 +35,8 @@ enum mtlm_trace_kind mtlm_trace_kind(const struct mtlm_trace_box *box, int lane)
         return MTLM_KIND_PP;
     if (lane == MTLM_LANE_DP)
         return MTLM_KIND_DP;
+    if (lane == MTLM_LANE_DISK)
+        return MTLM_KIND_DISK;
     if (box->class == MTLM_TRACE_SAVE)
         return MTLM_KIND_SAVE;
     if (box->host)

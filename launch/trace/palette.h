@@ -19,6 +19,7 @@ enum mtlm_trace_kind {
     MTLM_KIND_TP,
     MTLM_KIND_PP,
     MTLM_KIND_DP,
+    MTLM_KIND_DISK,
     MTLM_KIND_COUNT
 };
 

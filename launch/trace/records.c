@@ -276,6 +276,10 @@ enum mtlm_trace_class mtlm_trace_class(const struct mtlm_record *record)
         return MTLM_TRACE_SEND;
     if (record->op == MTLM_OP_RECV)
         return MTLM_TRACE_RECV;
+    if (record->op == MTLM_OP_LOAD)
+        return MTLM_TRACE_LOAD;
+    if (record->op == MTLM_OP_STORE)
+        return MTLM_TRACE_STORE;
     if (mtlm_ops[record->op]->op_class == MTLM_CLASS_COLLECTIVE)
         return record->lane == MTLM_LANE_DP ? MTLM_TRACE_DP : MTLM_TRACE_AR;
     return of_phase[record->phase];
@@ -284,12 +288,13 @@ enum mtlm_trace_class mtlm_trace_class(const struct mtlm_record *record)
 const char *mtlm_trace_class_name(enum mtlm_trace_class class)
 {
     static const char *const name[] = {
-        [MTLM_TRACE_F] = "F",       [MTLM_TRACE_B] = "B",
-        [MTLM_TRACE_W] = "W",       [MTLM_TRACE_OPT] = "OPT",
-        [MTLM_TRACE_INIT] = "INIT", [MTLM_TRACE_EVAL] = "EVAL",
-        [MTLM_TRACE_AR] = "AR",     [MTLM_TRACE_SEND] = "SEND",
-        [MTLM_TRACE_RECV] = "RECV", [MTLM_TRACE_DP] = "DP",
-        [MTLM_TRACE_SAVE] = "SAVE",
+        [MTLM_TRACE_F] = "F",         [MTLM_TRACE_B] = "B",
+        [MTLM_TRACE_W] = "W",         [MTLM_TRACE_OPT] = "OPT",
+        [MTLM_TRACE_INIT] = "INIT",   [MTLM_TRACE_EVAL] = "EVAL",
+        [MTLM_TRACE_AR] = "AR",       [MTLM_TRACE_SEND] = "SEND",
+        [MTLM_TRACE_RECV] = "RECV",   [MTLM_TRACE_DP] = "DP",
+        [MTLM_TRACE_SAVE] = "SAVE",   [MTLM_TRACE_LOAD] = "LOAD",
+        [MTLM_TRACE_STORE] = "STORE",
     };
 
     return name[class];
@@ -300,7 +305,8 @@ const char *mtlm_trace_lane_name(int lane)
     static const char *const name[] = {[MTLM_LANE_COMPUTE] = "compute",
                                        [MTLM_LANE_TP] = "TP",
                                        [MTLM_LANE_PP] = "PP",
-                                       [MTLM_LANE_DP] = "DP"};
+                                       [MTLM_LANE_DP] = "DP",
+                                       [MTLM_LANE_DISK] = "disk"};
 
     return name[lane];
 }

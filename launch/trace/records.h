@@ -39,7 +39,9 @@ enum mtlm_trace_class {
     MTLM_TRACE_AR,   /* all-reduce of a tensor-parallel or embedding group */
     MTLM_TRACE_SEND,
     MTLM_TRACE_RECV,
-    MTLM_TRACE_DP, /* collective of the lane for data parallelism */
+    MTLM_TRACE_DP,   /* collective of the lane for data parallelism */
+    MTLM_TRACE_LOAD, /* from the disk of --offload */
+    MTLM_TRACE_STORE,
     MTLM_TRACE_CLASSES
 };
 

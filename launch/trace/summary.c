@@ -21,9 +21,13 @@ void mtlm_trace_summary_destroy(struct mtlm_trace_summary *summary)
 const char *mtlm_trace_cause_name(enum mtlm_trace_cause cause)
 {
     static const char *const name[] = {
-        [MTLM_CAUSE_RECEIVE] = "receive",       [MTLM_CAUSE_SEND] = "send",
-        [MTLM_CAUSE_ALL_REDUCE] = "all_reduce", [MTLM_CAUSE_DATA] = "data",
-        [MTLM_CAUSE_RUNTIME] = "runtime",       [MTLM_CAUSE_END] = "end",
+        [MTLM_CAUSE_RECEIVE] = "receive",
+        [MTLM_CAUSE_SEND] = "send",
+        [MTLM_CAUSE_ALL_REDUCE] = "all_reduce",
+        [MTLM_CAUSE_DATA] = "data",
+        [MTLM_CAUSE_DISK] = "disk",
+        [MTLM_CAUSE_RUNTIME] = "runtime",
+        [MTLM_CAUSE_END] = "end",
     };
 
     return name[cause];

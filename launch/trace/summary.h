@@ -14,7 +14,8 @@
  *
  * Busy is the time of nodes on workers inside the windows.  A worker that only
  * runs nodes on host state (MTLM_CLASS_HOST) does not count as a worker.  A
- * receive is communication from the moment its send was issued. */
+ * receive is communication from the moment its send was issued.  Loads and
+ * stores are no communication. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -83,7 +84,7 @@ struct mtlm_trace_account {
     int64_t window_ns;
     int64_t compute_ns;
     int64_t data_ns; /* waits for another worker of the same rank */
-    int64_t comm_ns; /* waits for a message or a collective */
+    int64_t comm_ns; /* waits for a message, a collective or the disk */
     int64_t runtime_ns;
     int64_t end_ns; /* nothing left to run in the window */
 };
@@ -93,6 +94,7 @@ enum mtlm_trace_cause {
     MTLM_CAUSE_RECEIVE,    /* data from another rank */
     MTLM_CAUSE_SEND,       /* another rank, which takes data from this one */
     MTLM_CAUSE_ALL_REDUCE, /* a collective */
+    MTLM_CAUSE_DISK,       /* the disk of --offload */
     MTLM_CAUSE_DATA,       /* another worker of the same rank */
     MTLM_CAUSE_RUNTIME,    /* the runtime: a node is ready and does not run */
     MTLM_CAUSE_END,        /* nothing: no node is left in the window */

@@ -30,7 +30,7 @@ struct mtlm_trace_usage mtlm_trace_usage_find(
             usage.busy_ns +=
                 mtlm_trace_spans_inside(window, r->start_ns, r->end_ns);
             mtlm_trace_spans_add(&busy, r->start_ns, r->end_ns);
-        } else if (r->lane != MTLM_LANE_COMPUTE) {
+        } else if (r->lane != MTLM_LANE_COMPUTE && r->lane != MTLM_LANE_DISK) {
             mtlm_trace_spans_add(&comm, r->start_ns, r->end_ns);
         }
     }

@@ -88,9 +88,10 @@ static const struct mtlm_trace_wait no_wait = {
 
 static enum mtlm_trace_cause message_cause(const struct mtlm_record *r)
 {
-    return r->op == MTLM_OP_RECV   ? MTLM_CAUSE_RECEIVE
-           : r->op == MTLM_OP_SEND ? MTLM_CAUSE_SEND
-                                   : MTLM_CAUSE_ALL_REDUCE;
+    return r->lane == MTLM_LANE_DISK ? MTLM_CAUSE_DISK
+           : r->op == MTLM_OP_RECV   ? MTLM_CAUSE_RECEIVE
+           : r->op == MTLM_OP_SEND   ? MTLM_CAUSE_SEND
+                                     : MTLM_CAUSE_ALL_REDUCE;
 }
 
 /* The cause of a gap from begin_ns on, before record i was ready. */
@@ -133,6 +134,7 @@ static void add_to_account(struct mtlm_trace_account *account,
     case MTLM_CAUSE_RECEIVE:
     case MTLM_CAUSE_SEND:
     case MTLM_CAUSE_ALL_REDUCE:
+    case MTLM_CAUSE_DISK:
         account->comm_ns += ns;
         break;
     case MTLM_CAUSE_DATA:
@@ -241,6 +243,10 @@ static void put_text(struct mtlm_trace_wait *wait)
     case MTLM_CAUSE_ALL_REDUCE:
         snprintf(text, size, "rank %d waited %.1f %% for %s", wait->rank,
                  percent, reduced_name(wait->lane, wait->phase));
+        break;
+    case MTLM_CAUSE_DISK:
+        snprintf(text, size, "rank %d waited %.1f %% for the disk", wait->rank,
+                 percent);
         break;
     case MTLM_CAUSE_DATA:
         snprintf(text, size, "rank %d waited %.1f %% for data of its own",

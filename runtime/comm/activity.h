@@ -10,6 +10,7 @@
  * (runtime/comm/watchdog.h) reads the notes.  A rank makes progress while
  *   - tasks run on its workers, or could run;
  *   - its communication engine finishes a message, or models a transfer;
+ *   - its threads of the disk (runtime/disk/io.h) finish a load or a store;
  *   - its main thread ends a wait, or uses processor time outside a wait: data
  *     preparation, measurements, writing of files.  A main thread that hangs in
  *     a system call uses no processor time, and makes no progress;

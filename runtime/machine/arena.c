@@ -24,7 +24,7 @@ size_t mtlm_arena_padded(size_t bytes)
 void mtlm_arena_create(struct mtlm_arena *arena, size_t size)
 {
     arena->memory =
-        size ? aligned_alloc(MTLM_ARENA_ALIGN, mtlm_arena_padded(size)) : NULL;
+        size ? aligned_alloc(MTLM_ARENA_START, mtlm_arena_padded(size)) : NULL;
     arena->size = size;
     arena->used = 0;
     arena->node = -1;

@@ -15,6 +15,10 @@ struct mtlm_arena {
 
 enum { MTLM_ARENA_ALIGN = 64 };
 
+/* Host memory of mtlm_arena_create() begins at a multiple of so many bytes: a
+ * page, as direct I/O on a disk needs. */
+enum { MTLM_ARENA_START = 4096 };
+
 /* Returns the bytes that a tensor of `bytes` bytes takes in an arena: rounds up
  * to a multiple of MTLM_ARENA_ALIGN. */
 size_t mtlm_arena_padded(size_t bytes);

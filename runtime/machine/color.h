@@ -17,6 +17,7 @@ enum mtlm_color {
     MTLM_COLOR_TP = 0xaa3377,
     MTLM_COLOR_PP = 0x66ccee,
     MTLM_COLOR_DP = 0x777777,
+    MTLM_COLOR_DISK = 0x332288, /* of the "muted" scheme by the same */
 };
 
 /* Returns the colour of computations of a phase. */

@@ -7,6 +7,7 @@
 #include "codelets/value.h"
 #include "graph/build/program_build.h"
 #include "graph/build/version.h"
+#include "runtime/file/offload_file.h"
 #include "tests/graph/interpreter_rank.h"
 
 struct interpreter *interpreter_create(const struct mtlm_program_config *config)
@@ -27,6 +28,10 @@ struct interpreter *interpreter_create(const struct mtlm_program_config *config)
         rank->block = mtlm_calloc(graph->n_blocks, sizeof(*rank->block));
         for (int i = 0; i < graph->n_blocks; i++)
             rank->block[i] = mtlm_calloc(1, graph->block[i]);
+        rank->piece = mtlm_calloc(rank->program->offloaded.n_pieces,
+                                  sizeof(*rank->piece));
+        for (int i = 0; i < rank->program->offloaded.n_pieces; i++)
+            rank->piece[i] = mtlm_calloc(1, rank->program->offloaded.piece[i]);
         for (int i = 0; i < graph->n_tensors; i++) {
             const struct mtlm_tensor *t = graph->tensor[i];
 
@@ -58,6 +63,9 @@ void interpreter_destroy(struct interpreter *in)
         }
         for (int i = 0; i < graph->n_blocks; i++)
             free(rank->block[i]);
+        for (int i = 0; i < rank->program->offloaded.n_pieces; i++)
+            free(rank->piece[i]);
+        free(rank->piece);
         free(rank->block);
         free(rank->memory);
         mtlm_program_destroy(rank->program);
@@ -141,6 +149,29 @@ static void compute(struct interpreter *in, struct rank *rank)
     rank->at++;
 }
 
+/* Loads or stores pieces.  What memory held before a load is overwritten, so
+ * that nothing is read that no store wrote. */
+static void transfer(struct interpreter *in, struct rank *rank)
+{
+    const struct mtlm_item *item = interpreter_current(rank);
+    const struct mtlm_node *node = item->node;
+    const struct mtlm_offloaded *o = &rank->program->offloaded;
+    const int first = node->call.attr.disk.first;
+    char *slot = interpreter_slot(rank, node->operand[0],
+                                  interpreter_use(in, item, node->operand[0]));
+
+    if (node->call.kind == MTLM_OP_LOAD)
+        memset(slot, 0xff, mtlm_tensor_bytes(node->operand[0]));
+    for (int i = first; i < first + node->call.attr.disk.n; i++) {
+        if (node->call.kind == MTLM_OP_LOAD)
+            memcpy(slot, rank->piece[i], o->piece[i]);
+        else
+            memcpy(rank->piece[i], slot, o->piece[i]);
+        slot += mtlm_offload_file_padded(o->piece[i]);
+    }
+    rank->at++;
+}
+
 /* One step of one rank; false: it must wait, or is at its end. */
 static bool step(struct interpreter *in, struct rank *rank)
 {
@@ -164,6 +195,9 @@ static bool step(struct interpreter *in, struct rank *rank)
         return interpreter_collective(in, rank);
     case MTLM_CLASS_P2P:
         return interpreter_p2p(in, rank);
+    case MTLM_CLASS_DISK:
+        transfer(in, rank);
+        return true;
     default:
         compute(in, rank);
         return true;
@@ -244,6 +278,21 @@ void interpreter_iteration(struct interpreter *in, int64_t iteration,
 {
     in->stop_before_step = stop_before_step;
     start(in, iteration, train_items);
+}
+
+static struct mtlm_items *save_items(struct mtlm_program *program)
+{
+    return &program->save;
+}
+
+void interpreter_save(struct interpreter *in, int64_t iteration)
+{
+    start(in, iteration, save_items);
+}
+
+const void *interpreter_piece(const struct interpreter *in, int rank, int piece)
+{
+    return in->rank[rank].piece[piece];
 }
 
 double interpreter_loss(struct interpreter *in, int64_t iteration)

@@ -17,6 +17,7 @@ struct rank {
     struct mtlm_program *program;
     void ***memory; /* [tensor id][slot] */
     char **block;   /* [graph->n_blocks] */
+    char **piece;   /* [offloaded.n_pieces]: the disk */
     const struct mtlm_items *items;
     int at;       /* next item */
     bool waiting; /* in the collective at `at` */

@@ -76,7 +76,8 @@ static void put_track(FILE *f, const struct mtlm_trace_info *info,
     static const char *const lane[] = {[MTLM_LANE_COMPUTE] = "host",
                                        [MTLM_LANE_TP] = "TP",
                                        [MTLM_LANE_PP] = "PP",
-                                       [MTLM_LANE_DP] = "DP"};
+                                       [MTLM_LANE_DP] = "DP",
+                                       [MTLM_LANE_DISK] = "disk"};
     const char *text =
         track->worker < 0 ? lane[track->lane] : device(info, track);
     char name[128], number[16] = "";
@@ -132,12 +133,13 @@ static void put_message(FILE *f, const struct drawn *d, size_t i)
 /* Chrome's names of colours near those of schedule.svg; Perfetto chooses its
  * own colours. */
 static const char *const colour[] = {
-    [MTLM_TRACE_F] = "rail_response",   [MTLM_TRACE_B] = "rail_animation",
-    [MTLM_TRACE_W] = "startup",         [MTLM_TRACE_OPT] = "rail_load",
-    [MTLM_TRACE_INIT] = "rail_load",    [MTLM_TRACE_EVAL] = "rail_idle",
-    [MTLM_TRACE_AR] = "generic_work",   [MTLM_TRACE_SEND] = "generic_work",
-    [MTLM_TRACE_RECV] = "generic_work", [MTLM_TRACE_DP] = "generic_work",
-    [MTLM_TRACE_SAVE] = "rail_idle",
+    [MTLM_TRACE_F] = "rail_response",    [MTLM_TRACE_B] = "rail_animation",
+    [MTLM_TRACE_W] = "startup",          [MTLM_TRACE_OPT] = "rail_load",
+    [MTLM_TRACE_INIT] = "rail_load",     [MTLM_TRACE_EVAL] = "rail_idle",
+    [MTLM_TRACE_AR] = "generic_work",    [MTLM_TRACE_SEND] = "generic_work",
+    [MTLM_TRACE_RECV] = "generic_work",  [MTLM_TRACE_DP] = "generic_work",
+    [MTLM_TRACE_SAVE] = "rail_idle",     [MTLM_TRACE_LOAD] = "generic_work",
+    [MTLM_TRACE_STORE] = "generic_work",
 };
 
 static void put_record(FILE *f, const struct drawn *d, size_t i)

@@ -194,7 +194,7 @@ static void put_stages(FILE *f, const struct mtlm_trace_info *info, int pp_rank)
 
 void mtlm_view_put_rows(FILE *f, const struct mtlm_view *view)
 {
-    static const char *const lane[] = {"", "TP", "PP", "DP"};
+    static const char *const lane[] = {"", "TP", "PP", "DP", "disk"};
     const int *stage = view->trace->info->stage_of_rank;
     const double h = view->row_height;
     const double size = fmin(13, 0.85 * h);

@@ -142,7 +142,7 @@ static bool read_place(struct schedule_table *t,
            && read_int64(t, JOB, 0, &r->job)
            && read_int64(t, MATCH, -1, &r->match)
            && read_name(t, NAME, op_name, MTLM_OP_COUNT, &r->op)
-           && read_name(t, LANE, mtlm_trace_lane_name, MTLM_LANE_DP + 1,
+           && read_name(t, LANE, mtlm_trace_lane_name, MTLM_LANE_DISK + 1,
                         &r->lane)
            && read_name(t, PHASE, mtlm_trace_phase_name, MTLM_PHASE_SAVE + 1,
                         &r->phase);

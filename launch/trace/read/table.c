@@ -91,6 +91,8 @@ static void print_classes(FILE *out, const struct mtlm_trace_summary *s)
         [MTLM_TRACE_SEND] = "PP sends",
         [MTLM_TRACE_RECV] = "PP receives",
         [MTLM_TRACE_DP] = "DP collectives",
+        [MTLM_TRACE_LOAD] = "loads from the disk",
+        [MTLM_TRACE_STORE] = "stores to the disk",
     };
     const double windows = s->windows ? s->windows : 1;
     double room = 0;

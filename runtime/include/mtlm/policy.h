@@ -58,9 +58,17 @@ extern const struct mtlm_policy_stamp mtlm_policy_stamp;
 #define MTLM_POLICY_PLUGIN                                                     \
     const struct mtlm_policy_stamp mtlm_policy_stamp = MTLM_POLICY_STAMP
 
-/* Where a node runs: on a worker (COMPUTE), or in the communication engine as a
- * message of tensor (TP), pipeline (PP) or data parallelism (DP). */
-enum mtlm_lane { MTLM_LANE_COMPUTE, MTLM_LANE_TP, MTLM_LANE_PP, MTLM_LANE_DP };
+/* Where a node runs: on a worker (COMPUTE); in the communication engine as a
+ * message of tensor (TP), pipeline (PP) or data parallelism (DP); or in the
+ * threads that read and write the disk of --offload (DISK).  Later versions may
+ * append lanes. */
+enum mtlm_lane {
+    MTLM_LANE_COMPUTE,
+    MTLM_LANE_TP,
+    MTLM_LANE_PP,
+    MTLM_LANE_DP,
+    MTLM_LANE_DISK,
+};
 
 /* The part of the training step that a node belongs to. */
 enum mtlm_phase {
@@ -73,12 +81,15 @@ enum mtlm_phase {
     MTLM_PHASE_SAVE,      /* copies for a checkpoint, after an iteration */
 };
 
-/* What a node is. */
+/* What a node is.  Everything but a task counts as a message.  Later versions
+ * may append kinds. */
 enum mtlm_policy_kind {
     MTLM_POLICY_TASK, /* on a worker: a task of StarPU */
     MTLM_POLICY_SEND,
     MTLM_POLICY_RECEIVE,
     MTLM_POLICY_COLLECTIVE,
+    MTLM_POLICY_LOAD,  /* from the disk of --offload */
+    MTLM_POLICY_STORE, /* to that disk */
 };
 
 /* A node of this rank's graph: a task or a message.  Fields do not change.

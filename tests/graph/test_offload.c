@@ -1,0 +1,334 @@
+/* Moments and masters on a disk: the same bits as in memory, loads that wait
+ * for their slot alone, and copies for checkpoints. */
+
+#include "config.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "graph/build/dependencies.h"
+#include "graph/build/offload.h"
+#include "graph/predict/plan.h"
+#include "runtime/file/offload_file.h"
+#include "tests/graph/small.h"
+#include "tests/graph/weights.h"
+
+enum { ITERATIONS = 4 };
+
+/* Every layout with every way to step parameters. */
+static const int layouts[][4] = {
+    {1, 1, 1, 1}, {2, 1, 1, 1}, {1, 2, 2, 1}, {1, 1, 1, 2}, {2, 2, 1, 2}};
+enum { LAYOUTS = sizeof(layouts) / sizeof(layouts[0]), WAYS = 6 };
+
+static struct mtlm_program_config config_of(int layout, int way)
+{
+    const int *l = layouts[layout];
+    struct mtlm_program_config config = small_config(l[0], l[1], 2);
+
+    config.layout.virtual_stages = l[2];
+    config.layout.dp = l[3];
+    config.distributed_optimizer = way % 3 == 1;
+    config.weight_staleness = way % 3 == 2;
+    config.value = way / 3 ? MTLM_BF16 : MTLM_REAL;
+    config.params_norm = true;
+    config.save = MTLM_SAVE_ALL;
+    config.bucket_size = 20000; /* several buckets */
+    return config;
+}
+
+static struct interpreter *train(struct mtlm_program_config config,
+                                 enum mtlm_offload offload)
+{
+    struct interpreter *in;
+
+    config.offload = offload;
+    in = interpreter_create(&config);
+    interpreter_init(in);
+    for (int i = 0; i < ITERATIONS; i++)
+        interpreter_iteration(in, i, false);
+    return in;
+}
+
+static void assert_same(struct interpreter *a, struct interpreter *b, int rank,
+                        struct mtlm_tensor *x, struct mtlm_tensor *y)
+{
+    assert_memory_equal(interpreter_data(a, rank, x),
+                        interpreter_data(b, rank, y), mtlm_tensor_bytes(x));
+}
+
+static void assert_on_disk(struct interpreter *memory, struct interpreter *disk,
+                           int rank, struct mtlm_tensor *x,
+                           const struct mtlm_tensor *y)
+{
+    assert_true(y->piece >= 0);
+    assert_memory_equal(interpreter_data(memory, rank, x),
+                        interpreter_piece(disk, rank, y->piece),
+                        mtlm_tensor_bytes(x));
+}
+
+/* y may live on the disk or in memory. */
+static void compare_moment(struct interpreter *memory, struct interpreter *disk,
+                           int rank, struct mtlm_tensor *x,
+                           struct mtlm_tensor *y)
+{
+    if (y->piece >= 0)
+        assert_on_disk(memory, disk, rank, x, y);
+    else
+        assert_same(memory, disk, rank, x, y);
+}
+
+static void compare_rank(struct interpreter *memory, struct interpreter *disk,
+                         int rank)
+{
+    const struct mtlm_program *a = interpreter_program(memory, rank);
+    const struct mtlm_program *b = interpreter_program(disk, rank);
+
+    assert_true(b->offloaded.n_units > MTLM_OFFLOAD_SLOTS);
+    assert_int_equal(a->n_params, b->n_params);
+    for (int i = 0; i < a->n_params; i++) {
+        const struct mtlm_parameter *x = &a->param[i], *y = &b->param[i];
+
+        assert_same(memory, disk, rank, x->weight, y->weight);
+        assert_int_equal(x->m != NULL, y->m != NULL);
+        if (!x->m)
+            continue;
+        compare_moment(memory, disk, rank, x->m, y->m);
+        compare_moment(memory, disk, rank, x->v, y->v);
+        if (x->master)
+            compare_moment(memory, disk, rank, x->master, y->master);
+        for (int s = 0; s < MTLM_SAVED_COUNT; s++) {
+            assert_int_equal(x->saved[s] != NULL, y->saved[s] != NULL);
+            if (x->saved[s] && mtlm_tensor_is_on_disk(y->saved[s]))
+                assert_on_disk(memory, disk, rank, x->saved[s], y->saved[s]);
+            else if (x->saved[s])
+                assert_same(memory, disk, rank, x->saved[s], y->saved[s]);
+        }
+    }
+    assert_same(memory, disk, rank, a->params_norm, b->params_norm);
+    assert_same(memory, disk, rank, a->control, b->control);
+}
+
+/* A checkpoint's copies are those of the moment, whatever follows. */
+static void test_the_bits_are_those_of_memory(void **state)
+{
+    (void) state;
+    for (int l = 0; l < LAYOUTS; l++)
+        for (int way = 0; way < WAYS; way++) {
+            const struct mtlm_program_config config = config_of(l, way);
+            struct interpreter *memory = train(config, MTLM_OFFLOAD_NONE);
+            struct interpreter *disk = train(config, MTLM_OFFLOAD_OPTIMIZER);
+
+            interpreter_save(memory, ITERATIONS - 1);
+            interpreter_save(disk, ITERATIONS - 1);
+            for (int r = 0; r < mtlm_layout_ranks(&config.layout); r++)
+                compare_rank(memory, disk, r);
+            interpreter_destroy(memory);
+            interpreter_destroy(disk);
+        }
+}
+
+/* ---- order ---- */
+
+static bool is_disk(const struct mtlm_node *node)
+{
+    return mtlm_ops[node->call.kind]->op_class == MTLM_CLASS_DISK;
+}
+
+/* Returns whether a node touches the memory of a unit's slot. */
+static bool meet(const struct mtlm_node *node, const struct mtlm_unit *unit)
+{
+    for (int i = 0; i < mtlm_node_n_uses(node); i++) {
+        const struct mtlm_tensor *t = mtlm_node_use(node, i).tensor;
+        const int64_t size = unit->slot->shape.dim[0] * sizeof(mtlm_real);
+
+        if (t == unit->slot
+            || (t->view && t->block == unit->slot->block
+                && t->offset >= unit->slot->offset
+                && t->offset < unit->slot->offset + size))
+            return true;
+    }
+    return false;
+}
+
+static const struct mtlm_unit *unit_of(const struct mtlm_program *program,
+                                       const struct mtlm_node *node)
+{
+    const struct mtlm_offloaded *o = &program->offloaded;
+
+    for (int u = 0; u < o->n_units && is_disk(node); u++)
+        if (node->call.attr.disk.first == o->unit[u].piece
+            || node->call.attr.disk.first == o->unit[u].saved_piece)
+            return &o->unit[u];
+    return NULL;
+}
+
+/* Submits two iterations and a save.  A load waits for loads and stores only;
+ * and everything that touched the slot's memory before comes before the
+ * load. */
+static void check_order(const struct mtlm_program *program)
+{
+    const struct mtlm_items *lists[] = {&program->train, &program->save,
+                                        &program->train};
+    struct mtlm_dependencies *d = mtlm_dependencies_create(program->graph);
+    const struct mtlm_node **node;
+    bool **before; /* [task][task]: comes before */
+    int n = 0, capacity = 0, loads = 0;
+
+    for (int l = 0; l < 3; l++)
+        capacity += lists[l]->n;
+    node = mtlm_calloc(capacity, sizeof(*node));
+    before = mtlm_calloc(capacity, sizeof(*before));
+    for (int l = 0; l < 3; l++)
+        for (int i = 0; i < lists[l]->n; i++, n++) {
+            const struct mtlm_item *item = &lists[l]->item[i];
+            const struct mtlm_submission at = {
+                item->microbatch < 0 ? l : l * 2 + item->microbatch, l,
+                item->lane};
+            const struct mtlm_predecessors p =
+                mtlm_dependencies_add(d, item->node, &at, n);
+            const struct mtlm_unit *unit = unit_of(program, item->node);
+
+            node[n] = item->node;
+            before[n] = mtlm_calloc(n + 1, sizeof(**before));
+            for (int k = 0; k < p.n; k++) {
+                before[n][p.task[k]] = true;
+                for (int j = 0; j < p.task[k]; j++)
+                    before[n][j] |= before[p.task[k]][j];
+            }
+            if (item->node->call.kind != MTLM_OP_LOAD)
+                continue;
+            loads++;
+            assert_non_null(unit);
+            for (int k = 0; k < p.n; k++)
+                assert_true(is_disk(node[p.task[k]]));
+            for (int j = 0; j < n; j++)
+                assert_true(before[n][j] || !meet(node[j], unit));
+        }
+    assert_true(loads >= 2 * program->offloaded.n_units);
+    for (int i = 0; i < n; i++)
+        free(before[i]);
+    free(before);
+    free(node);
+    mtlm_dependencies_destroy(d);
+}
+
+static void test_loads_wait_for_their_slot_alone(void **state)
+{
+    (void) state;
+    for (int l = 0; l < LAYOUTS; l++)
+        for (int way = 0; way < WAYS; way++) {
+            struct mtlm_program_config config = config_of(l, way);
+            struct small_ranks ranks;
+
+            config.offload = MTLM_OFFLOAD_OPTIMIZER;
+            config.params_norm = false; /* its loads wait for sums */
+            ranks = small_ranks_create(&config);
+            for (int r = 0; r < ranks.n; r++)
+                check_order(ranks.program[r]);
+            small_ranks_destroy(&ranks);
+        }
+}
+
+/* ---- the plan ---- */
+
+static struct mtlm_plan plan_of(struct mtlm_program_config config,
+                                enum mtlm_offload offload)
+{
+    struct small_ranks ranks;
+    struct mtlm_plan plan;
+
+    config.offload = offload;
+    ranks = small_ranks_create(&config);
+    plan = mtlm_plan(ranks.program[0], 0);
+    small_ranks_destroy(&ranks);
+    return plan;
+}
+
+/* Returns the padded bytes of both moments of a parameter of one rank. */
+static double moments_of(const struct mtlm_program_config *config,
+                         int64_t number)
+{
+    const struct weight w = weight_number(config, number);
+
+    return weight_exists(config, number)
+               ? 2.0
+                     * mtlm_offload_file_padded(w.info.rows * w.info.cols
+                                                * sizeof(mtlm_real))
+               : 0;
+}
+
+/* Returns what slots of the size of that parameter take, with all larger ones
+ * in memory; *moved: the moments that are not in memory. */
+static double memory_with(const struct mtlm_program_config *config,
+                          int64_t largest, double *moved)
+{
+    const double slot = moments_of(config, largest);
+    double bytes = MTLM_OFFLOAD_SLOTS * slot;
+
+    *moved = 0;
+    for (int64_t i = 0; i < mtlm_param_numbers(&config->model); i++)
+        *(moments_of(config, i) > slot ? &bytes : moved) +=
+            moments_of(config, i);
+    return bytes;
+}
+
+/* Memory has slots, and larger parameters where this takes less; what travels
+ * is every other moment once each way. */
+static void test_the_plan_counts_slots_and_traffic(void **state)
+{
+    struct mtlm_program_config config = small_config(1, 1, 2);
+    double least = INFINITY, moved = 0;
+    struct mtlm_plan memory, disk, saving;
+
+    (void) state;
+    for (int64_t i = 0; i < mtlm_param_numbers(&config.model); i++) {
+        double travels, bytes;
+
+        if (!weight_exists(&config, i))
+            continue;
+        bytes = memory_with(&config, i, &travels);
+        if (bytes < least) {
+            least = bytes;
+            moved = travels;
+        }
+    }
+    memory = plan_of(config, MTLM_OFFLOAD_NONE);
+    disk = plan_of(config, MTLM_OFFLOAD_OPTIMIZER);
+    assert_true(memory.file_bytes == 0 && memory.loaded_bytes == 0
+                && memory.stored_bytes == 0);
+    /* Blocks of the disk do not pad what stays in memory. */
+    assert_true(disk.moment_bytes <= least);
+    assert_true(disk.moment_bytes > least - 8.0 * MTLM_OFFLOAD_ALIGN);
+    assert_true(disk.moment_bytes < memory.moment_bytes);
+    assert_true(disk.loaded_bytes == moved);
+    assert_true(disk.stored_bytes == moved);
+    assert_true(disk.file_bytes == moved);
+    assert_true(disk.weight_bytes == memory.weight_bytes);
+    assert_true(disk.gradient_bytes == memory.gradient_bytes);
+    config.save = MTLM_SAVE_ALL;
+    saving = plan_of(config, MTLM_OFFLOAD_OPTIMIZER);
+    assert_true(saving.file_bytes == 2 * disk.file_bytes);
+    assert_true(saving.loaded_bytes == disk.loaded_bytes);
+    config.eval_only = true;
+    config.save = MTLM_SAVE_NOTHING;
+    config.eval_microbatches = 2;
+    disk = plan_of(config, MTLM_OFFLOAD_OPTIMIZER);
+    assert_true(disk.file_bytes == 0 && disk.moment_bytes == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_bits_are_those_of_memory),
+        cmocka_unit_test(test_loads_wait_for_their_slot_alone),
+        cmocka_unit_test(test_the_plan_counts_slots_and_traffic),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
