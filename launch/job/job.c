@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "launch/job/job.h"
+#include "launch/job/job_offload.h"
 #include "runtime/base/clock.h"
 
 int64_t mtlm_job_microbatches_in(const struct mtlm_job *job, int64_t batch)
@@ -54,6 +55,7 @@ void mtlm_job_stop_engine(struct mtlm_job *job)
         job->engine_share =
             (mtlm_engine_cpu_seconds(job->engine) - job->engine_seconds) * 1e9
             / (mtlm_now_ns() - job->engine_since_ns);
+    mtlm_job_offload_stop(job);
     mtlm_engine_stop(job->engine);
     job->engine = NULL;
 }

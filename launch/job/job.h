@@ -96,6 +96,9 @@ struct mtlm_job {
     int64_t clock_offset_ns; /* clock of rank 0 minus ours at the start, if
                               * there is a recorder */
     struct mtlm_engine *engine;
+    struct mtlm_offload_file *offload_file; /* NULL: no offloaded state */
+    struct mtlm_io *io;                     /* its threads, or NULL */
+    bool offload_failed; /* the disk refused state of this rank */
     struct mtlm_collective_plan collective_plan; /* --collective-order plan */
     struct mtlm_run *run;
     int64_t submitted_before; /* nodes submitted by the run before */

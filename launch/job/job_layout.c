@@ -9,6 +9,7 @@
 
 #include "graph/predict/activation_memory.h"
 #include "launch/job/job_layout.h"
+#include "launch/job/job_offload.h"
 #include "launch/options/options_layout.h"
 #include "launch/plan/advice.h"
 #include "launch/plan/layout_choice.h"
@@ -43,8 +44,11 @@ static double available_bytes(struct mtlm_job *job)
 {
     /* Beside workers: the engine, the saver, the progress, two of StarPU. */
     enum { OTHER_THREADS = 5 };
+    const int disk = job->options.offload == MTLM_OFFLOAD_NONE
+                         ? 0
+                         : MTLM_JOB_OFFLOAD_THREADS;
     const double threads =
-        mtlm_memory_for_threads(job->workers + OTHER_THREADS);
+        mtlm_memory_for_threads(job->workers + OTHER_THREADS + disk);
     const double bytes = (double) mtlm_memory_available()
                          - mtlm_ranks_host_sum(job->ranks, threads);
 

@@ -68,7 +68,7 @@ int mtlm_job_replan_decide(struct mtlm_job *job, struct mtlm_error *err)
 {
     struct mtlm_options *o = &job->options;
 
-    if (o->eval_only)
+    if (o->eval_only || o->offload != MTLM_OFFLOAD_NONE)
         return 0;
     if (mtlm_options_given(o, MTLM_OPT_REPLAN_AFTER)) {
         if (decide_given(job, err) < 0)

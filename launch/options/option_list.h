@@ -328,6 +328,14 @@
     OPT(PARALLEL, RECOMPUTE_NUM_LAYERS, "recompute-num-layers", INT,           \
         recompute.num_layers, "1", 1, 32768, "N",                              \
         "full: layers of a group, or recomputed layers of a stage")            \
+    OPT(PARALLEL, OFFLOAD, "offload", CHOICE, offload, "none", 0, 0,           \
+        "none|optimizer",                                                      \
+        "keep Adam's moments, and masters of 16-bit weights, on a disk; "      \
+        "memory has three slots for them")                                     \
+    OPT(PARALLEL, OFFLOAD_DIR, "offload-dir", TEXT, offload_dir, "", 0, 0,     \
+        "DIR",                                                                 \
+        "directory of that disk (default: mtlm-dag/offload in the user's "     \
+        "cache directory)")                                                    \
     OPT(PARALLEL, ATTENTION_BACKEND, "attention-backend", CHOICE,              \
         attention_backend, "auto", 0, 0, "auto|flash|fused|unfused|local",     \
         "attention on GPUs: cuDNN (fused), cuDNN where possible (auto), or "   \

@@ -10,6 +10,7 @@
 #include "graph/predict/activation_memory.h"
 #include "launch/options/options_layout.h"
 #include "launch/options/options_note.h"
+#include "launch/options/options_offload.h"
 #include "launch/options/options_schedule.h"
 #include "launch/plan/advice.h"
 #include "launch/plan/cluster.h"
@@ -20,6 +21,7 @@
 #include "launch/plan/dry_run_schedule.h"
 #include "launch/plan/layout_choice.h"
 #include "launch/plan/layout_table.h"
+#include "launch/plan/plan_disk.h"
 #include "launch/plan/plan_size.h"
 #include "launch/plan/plan_table.h"
 #include "launch/plan/schedule_choice.h"
@@ -322,6 +324,7 @@ static int print_plan(const struct dry_run *d, struct mtlm_error *err)
         return -1;
     mtlm_plan_table_memory(&d->outline, d->out);
     mtlm_plan_table_traffic(&d->outline, d->out);
+    mtlm_plan_disk(o, &d->outline, d->out);
     print_fit(d);
     print_layouts(d);
     return 0;
@@ -411,6 +414,7 @@ int mtlm_dry_run(struct mtlm_options *options, FILE *out,
 
     mtlm_gpu_detect_all(&d.gpus, options->no_gpu || d.described);
     if (mtlm_gpus_check(&d.gpus, err) < 0
+        || mtlm_options_offload_check_gpus(options, d.gpus.count > 0, err) < 0
         || count_workers(&d, &workers, err) < 0
         || read_cluster(&d, options, err) < 0)
         return -1;

@@ -12,6 +12,7 @@
 #include "launch/job/job_data.h"
 #include "launch/job/job_gpus.h"
 #include "launch/job/job_layout.h"
+#include "launch/job/job_offload.h"
 #include "launch/job/job_outputs.h"
 #include "launch/job/job_replan.h"
 #include "launch/job/job_run.h"
@@ -22,6 +23,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/plural.h"
 #include "runtime/base/standard_output.h"
+#include "runtime/file/offload_file.h"
 #include "runtime/machine/blas_core.h"
 #include "runtime/machine/cpu.h"
 #include "runtime/machine/machine.h"
@@ -141,6 +143,7 @@ static void start_run(struct mtlm_job *job)
         .max_in_flight = o->transport == MTLM_USE_SERIAL ? 1 : 0,
         .recorder = job->recorder,
         .tasks = o->comm_node == MTLM_COMM_TASK});
+    mtlm_job_offload_start(job);
     mtlm_job_run_create(job, &job->begin);
 }
 
@@ -228,6 +231,7 @@ static void print_start(struct mtlm_job *job)
                o->cluster_file);
     else
         print_memory(&job->plan);
+    mtlm_job_offload_print(job);
     mtlm_job_data_print(job);
     mtlm_job_checkpoint_print(job);
     mtlm_standard_output_flush();
@@ -258,6 +262,8 @@ int mtlm_train_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
                                   mtlm_job_compare_data,
                                   mtlm_job_run_build,
                                   check_memory,
+                                  mtlm_job_offload_check,
+                                  mtlm_job_offload_reserve,
                                   mtlm_job_outputs_probe,
                                   mtlm_job_checkpoint_lock,
                                   mtlm_job_checkpoint_find,
@@ -292,6 +298,7 @@ void mtlm_train_stop(struct mtlm_job *job)
 {
     mtlm_job_stop_engine(job);
     mtlm_job_run_destroy(job);
+    mtlm_offload_file_destroy(job->offload_file);
     mtlm_recorder_destroy(job->recorder);
     if (job->machine) {
         mtlm_machine_stop();

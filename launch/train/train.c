@@ -9,6 +9,7 @@
 
 #include "codelets/note.h"
 #include "launch/checkpoint/checkpoint.h"
+#include "launch/job/job_offload.h"
 #include "launch/job/job_outputs.h"
 #include "launch/job/job_replan.h"
 #include "launch/log/progress.h"
@@ -356,7 +357,7 @@ static void print_end(struct mtlm_train *s)
     const bool complete =
         (s->text.iterations >= o->train_iters || o->eval_only) && !s->left_out;
 
-    if (s->unsaved && s->code == MTLM_EXIT_OK)
+    if ((s->unsaved || s->disk_failed) && s->code == MTLM_EXIT_OK)
         s->code = MTLM_EXIT_IO;
     if (s->interrupted && !complete && s->code == MTLM_EXIT_OK)
         s->code = MTLM_EXIT_INTERRUPTED;
@@ -366,6 +367,7 @@ static void print_end(struct mtlm_train *s)
             "mtlm-dag: stopped by %s after iteration %" PRId64 " of %" PRId64
             "%s\n",
             s->interrupted                     ? "a signal"
+            : s->disk_failed                   ? "the disk of --offload"
             : s->text.iterations == s->log.end ? "--exit-interval"
                                                : "--exit-duration-in-mins",
             s->text.iterations, o->train_iters,
@@ -383,6 +385,7 @@ static void finish_training(struct mtlm_train *s)
     struct mtlm_error err;
 
     mtlm_job_stop_engine(job);
+    s->disk_failed = mtlm_job_offload_failed(job);
     if (hash)
         mtlm_weight_hash_print(hash, job);
     s->text.tokens_per_second =

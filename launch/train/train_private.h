@@ -19,6 +19,7 @@ struct mtlm_train {
                                * flight */
     struct mtlm_saver *saver; /* NULL: saves nothing */
     bool unsaved;             /* the last checkpoint failed */
+    bool disk_failed;         /* the disk of --offload refused state */
     int64_t validated; /* iterations before the last validation; -1: none */
     double validation[MTLM_STATUS_EXTRA]; /* report of that validation */
     struct mtlm_summary_text text;

@@ -1,0 +1,32 @@
+#ifndef MTLM_JOB_OFFLOAD_H
+#define MTLM_JOB_OFFLOAD_H
+
+/* Offloaded state of a job: the file of this rank, and the threads that read
+ * and write the file. */
+
+#include "launch/job/job.h"
+
+/* One thread reads ahead while another one writes. */
+enum { MTLM_JOB_OFFLOAD_THREADS = 2 };
+
+/* A step of the start: checks that GPUs are left out, and that the file system
+ * has room for all ranks of this machine.  Collective. */
+int mtlm_job_offload_check(struct mtlm_job *job, struct mtlm_error *err);
+
+/* A step of the start: creates the file and reserves its room. */
+int mtlm_job_offload_reserve(struct mtlm_job *job, struct mtlm_error *err);
+
+/* Starts the threads, if the rank has a file.  StarPU is running. */
+void mtlm_job_offload_start(struct mtlm_job *job);
+
+/* Prints sizes and directory.  Rank 0 only. */
+void mtlm_job_offload_print(const struct mtlm_job *job);
+
+/* Stops the threads after all requests.  Prints why a disk refused state of
+ * this rank, if one did. */
+void mtlm_job_offload_stop(struct mtlm_job *job);
+
+/* Returns whether the disk of any rank refused state.  Collective. */
+bool mtlm_job_offload_failed(const struct mtlm_job *job);
+
+#endif /* MTLM_JOB_OFFLOAD_H */

@@ -1,0 +1,49 @@
+/* Prints the disk of a plan: files, bytes of an iteration, free room. */
+
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "launch/options/options_offload.h"
+#include "launch/plan/plan_disk.h"
+#include "runtime/file/offload_dir.h"
+
+#define MIB (1024.0 * 1024)
+#define GIB (1024.0 * MIB)
+
+void mtlm_plan_disk(const struct mtlm_options *options,
+                    const struct mtlm_outline *outline, FILE *out)
+{
+    const struct mtlm_layout *l = &outline->layout;
+    const int ranks = l->tp * l->dp; /* of a stage */
+    double all = 0, busiest = 0, room;
+    char *dir;
+
+    for (int i = 0; i < l->pp; i++) {
+        const struct mtlm_plan *p = &outline->plan[i];
+        const double moved = p->loaded_bytes + p->stored_bytes;
+
+        all += ranks * p->file_bytes;
+        busiest = moved > busiest ? moved : busiest;
+    }
+    if (all == 0)
+        return;
+    dir = mtlm_options_offload_dir(options);
+    room = mtlm_offload_dir_room(dir);
+    fprintf(out,
+            "\nDisk of a rank in MiB: the file, and per iteration read and "
+            "written\n%-9s %10s %10s %10s\n",
+            "stage", "file", "read", "written");
+    for (int i = 0; i < l->pp; i++) {
+        const struct mtlm_plan *p = &outline->plan[i];
+
+        fprintf(out, "%-9d %10.1f %10.1f %10.1f\n", i, p->file_bytes / MIB,
+                p->loaded_bytes / MIB, p->stored_bytes / MIB);
+    }
+    fprintf(out,
+            "%d rank%s: %.2f GiB in %s, where %.2f GiB are free; a disk of "
+            "1 GB/s moves the fullest rank's bytes of an iteration in %.3g s\n",
+            mtlm_layout_ranks(l), mtlm_layout_ranks(l) > 1 ? "s" : "",
+            all / GIB, dir, room > 0 ? room / GIB : 0, busiest / 1e9);
+    free(dir);
+}

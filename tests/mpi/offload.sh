@@ -1,0 +1,186 @@
+#!/bin/bash
+# Moments on a disk (--offload optimizer): the bits of a job in memory in every
+# layout and from checkpoints of either, a disk that is full or returns other
+# bytes, jobs that are killed, and the plan.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+. "${srcdir:-.}/tests/mpi/processes.sh"
+
+scratch=$dir/scratch
+disk=(--offload optimizer --offload-dir "$scratch")
+gpt=("${small[@]}" --train-iters 20 --weight-hash)
+bert=(--model bert-tiny "${small[@]:2}" --train-iters 20 --weight-hash)
+
+# The directory holds no name of a file, whatever ended the job.
+nothing_left() {
+    [ -z "$(ls -A "$scratch")" ] || fail "$1 left $(ls -A "$scratch")"
+}
+
+# same NAME RANKS OPTION...: with moments in memory and on the disk.
+same() {
+    local name=$1 ranks=$2 memory
+    shift 2
+    well "$ranks" "$@"
+    memory=$(weight_hash out)
+    well "$ranks" "$@" "${disk[@]}"
+    grep -q '^offload: moments' out || fail "$name: not offloaded: $(cat out)"
+    [ -n "$memory" ] && [ "$(weight_hash out)" = "$memory" ] \
+        || fail "$name: hash $(weight_hash out), in memory $memory"
+    nothing_left "$name"
+}
+
+for model in gpt bert; do
+    declare -n run=$model
+    same "$model, P1" 1 "${run[@]}"
+    layout 1 2
+    same "$model, P2" 2 "${run[@]}" "${parallel[@]}"
+    layout 2 1
+    same "$model, T2" 2 "${run[@]}" "${parallel[@]}"
+    same "$model, D2" 2 "${run[@]}" --use-distributed-optimizer
+done
+same 'bf16' 1 "${gpt[@]}" --bf16 --log-params-norm --train-iters 6
+layout 1 2
+same 'two versions' 2 "${gpt[@]}" --weight-staleness 1 --train-iters 6 \
+    "${parallel[@]}"
+if full_tier; then
+    same 'D2' 2 "${gpt[@]}"
+    same 'bf16, D2' 2 "${gpt[@]}" --bf16 --use-distributed-optimizer
+    same 'fp16' 1 "${gpt[@]}" --fp16
+    same 'strict' 2 "${gpt[@]}" --schedule 1f1b --schedule-mode strict \
+        "${parallel[@]}"
+    same 'messages as tasks' 2 "${gpt[@]}" --comm-node task "${parallel[@]}"
+    STARPU_SCHED=random same 'random' 2 "${gpt[@]}" "${parallel[@]}"
+    STARPU_NCPU=3 same 'three workers' 1 "${gpt[@]}" --workers 3
+    layout 2 2
+    same 'planned collectives' 4 "${gpt[@]}" --collective-order plan \
+        "${parallel[@]}"
+fi
+
+# Norms of masters on the disk are those in memory.
+norms() {
+    field 'params norm' out
+}
+well 1 "${gpt[@]}" --bf16 --log-params-norm --train-iters 3
+norms >memory
+well 1 "${gpt[@]}" --bf16 --log-params-norm --train-iters 3 "${disk[@]}"
+norms >from_disk
+[ -s memory ] && cmp -s memory from_disk || fail "norms: $(cat memory from_disk)"
+
+# Checkpoints of both kinds are the same files, and both kinds resume them.
+for precision in '' --bf16; do
+    # shellcheck disable=SC2206 # no word or one
+    six=("${small[@]}" --train-iters 6 --weight-hash $precision)
+    well 1 "${six[@]}"
+    whole=$(weight_hash out)
+    well 1 "${six[@]}" --exit-interval 3 --save memory.dir
+    well 1 "${six[@]}" --exit-interval 3 --save disk.dir --save-interval 1 \
+        "${disk[@]}"
+    cmp {memory,disk}.dir/iter_0000003/rank-00000.safetensors \
+        || fail "checkpoints differ $precision"
+    resumed=(--train-iters 6 --weight-hash)
+    well 1 --load memory.dir "${resumed[@]}" "${disk[@]}"
+    [ "$(weight_hash out)" = "$whole" ] || fail "memory to disk $precision"
+    well 1 --load disk.dir "${resumed[@]}"
+    [ "$(weight_hash out)" = "$whole" ] || fail "disk to memory $precision"
+    layout 1 2
+    well 2 --load disk.dir "${resumed[@]}" "${disk[@]}" "${parallel[@]}"
+    [ "$(weight_hash out)" = "$whole" ] || fail "disk to two $precision"
+    rm -r memory.dir disk.dir
+done
+
+# Without moments nothing is offloaded.
+seq 20000 >text
+"${program%/*}/mtlm-preprocess" --input text --output-prefix text \
+    --tokenizer-type byte >log 2>&1 || fail "text: $(cat log)"
+well 1 "${small[@]}" --data-path text --train-iters 2 --save trained
+evaluation=(--load trained --eval-only --eval-iters 2)
+well 1 "${evaluation[@]}"
+grep 'validation' out >memory
+well 1 "${evaluation[@]}" "${disk[@]}"
+! grep -q '^offload:' out || fail "eval-only: $(cat out)"
+grep 'validation' out >from_disk
+[ -s memory ] && cmp -s memory from_disk || fail "eval-only: $(cat from_disk)"
+
+# A trace has the disk's rows in every file, and its nodes in the summary.
+well 1 "${small[@]}" --train-iters 4 --trace trace --trace-iterations 2:4 \
+    "${disk[@]}"
+grep -q ',LOAD,.*,disk,' trace/schedule.csv || fail 'schedule.csv: no load'
+grep -q ',STORE,.*,disk,' trace/schedule.csv || fail 'schedule.csv: no store'
+grep -q 'disk load, store' trace/schedule.svg || fail 'schedule.svg: no disk'
+grep -q '"name":"disk' trace/trace.json || fail 'trace.json: no disk'
+grep -q 'disk' trace/paje.trace || fail 'paje.trace: no disk'
+grep -q '"LOAD"' trace/summary.json || fail 'summary.json: no load'
+"${program%/*}/mtlm-report" trace >report 2>&1 || fail "report: $(cat report)"
+grep -q 'loads from the disk' report || fail "report: $(cat report)"
+
+# The plan has the bytes of the run, and less memory than without.
+moments() {
+    sed -n 's/^memory of rank 0: .* moments \([0-9.]*\),.*/\1/p' "$1"
+}
+large=("${small[@]}" --hidden-size 256 --train-iters 2)
+well 1 "${large[@]}"
+memory=$(moments out)
+well 1 "${large[@]}" "${disk[@]}"
+on_disk=$(moments out)
+printf '%s %s\n' "$memory" "$on_disk" | awk '{ exit !($2 > 0 && $2 < $1) }' \
+    || fail "moments: $on_disk MiB of $memory"
+moved=$(sed -n 's/.*iteration \([0-9.]*\) MiB read, \([0-9.]*\) MiB.*/\1 \2/p' out)
+well 1 "${large[@]}" "${disk[@]}" --dry-run
+planned=$(awk '/^Disk of a rank/ { n = NR } n && NR == n + 2 { print $3, $4 }' out)
+[ -n "$moved" ] && [ "$moved" = "$planned" ] || fail "moved '$moved', planned '$planned'"
+grep -q "GiB in $scratch, where" out || fail "the plan does not say where"
+
+# No room at the start: refused with both numbers, nothing left.
+(
+    ulimit -f 1000
+    job 1 "${small[@]}" --train-iters 2 "${disk[@]}"
+    [ "$rc" -eq 2 ] && grep -q 'no room for the [0-9.]* GiB' err
+) || fail "no room: $(cat err)"
+nothing_left 'no room'
+
+if sanitized; then
+    echo "a sanitizer wants to be the first library: no faults of the disk"
+    finish
+fi
+bad=${program%/*}/tests/mpi/bad_disk.so
+
+# failing MODE AT OPTION...: a job on a disk with that fault.
+failing() {
+    local mode=$1 at=$2
+    shift 2
+    LD_PRELOAD=$bad BAD_DIR=$scratch BAD_MODE=$mode BAD_AT=$at \
+        job 1 "${small[@]}" --train-iters 6 --weight-hash "${disk[@]}" "$@"
+}
+while read -r mode sentence; do
+    failing "$mode" 20
+    [ "$rc" -eq 4 ] && grep -q "$sentence" err || fail "$mode: $rc, $(cat err)"
+    nothing_left "$mode"
+done <<'END'
+changed came back changed
+broken cannot be read: Input/output error
+short cannot be read: the file is cut short
+END
+
+# Full in the middle: the job saves what it has, and the training goes on
+# elsewhere, bit for bit.
+well 1 "${small[@]}" --train-iters 6 --weight-hash
+whole=$(weight_hash out)
+failing full 30 --save full
+[ "$rc" -eq 4 ] && grep -q 'cannot be written: No space left' err \
+    && grep -q 'stopped by the disk of --offload after iteration' err \
+    || fail "full: $rc, $(cat out err)"
+well 1 --load full --train-iters 6 --weight-hash
+[ "$(weight_hash out)" = "$whole" ] || fail "after a full disk: $(cat out err)"
+
+# Killed: nothing stays.  Two jobs in one directory do not meet.
+layout 1 1
+"$program" "${gpt[@]}" --train-iters 100000 "${disk[@]}" >killed 2>&1 </dev/null &
+job=$!
+within 60 grep -q 'iteration  *2/' killed || fail "the job to kill: $(cat killed)"
+well 1 "${small[@]}" --train-iters 6 --weight-hash "${disk[@]}"
+[ "$(weight_hash out)" = "$whole" ] || fail "beside another job: $(cat out err)"
+kill -KILL "$job"
+wait "$job" 2>/dev/null
+nothing_left 'a killed job'
+
+finish
