@@ -168,23 +168,22 @@ static const struct mtlm_unit *unit_of(const struct mtlm_program *program,
     return NULL;
 }
 
-/* Submits two iterations and a save.  A load waits for loads and stores only;
- * and everything that touched the slot's memory before comes before the
- * load. */
+/* Submits the start, two iterations and a save.  A load waits for loads and
+ * stores only.  All that touched the slot's memory before precedes the load. */
 static void check_order(const struct mtlm_program *program)
 {
-    const struct mtlm_items *lists[] = {&program->train, &program->save,
-                                        &program->train};
+    const struct mtlm_items *lists[] = {&program->init, &program->train,
+                                        &program->save, &program->train};
     struct mtlm_dependencies *d = mtlm_dependencies_create(program->graph);
     const struct mtlm_node **node;
     bool **before; /* [task][task]: comes before */
     int n = 0, capacity = 0, loads = 0;
 
-    for (int l = 0; l < 3; l++)
+    for (int l = 0; l < 4; l++)
         capacity += lists[l]->n;
     node = mtlm_calloc(capacity, sizeof(*node));
     before = mtlm_calloc(capacity, sizeof(*before));
-    for (int l = 0; l < 3; l++)
+    for (int l = 0; l < 4; l++)
         for (int i = 0; i < lists[l]->n; i++, n++) {
             const struct mtlm_item *item = &lists[l]->item[i];
             const struct mtlm_submission at = {
