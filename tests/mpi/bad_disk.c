@@ -5,7 +5,9 @@
  * BAD_MODE  full     ENOSPC for this pwrite() and each later one
  *           changed  this pread() gives another byte
  *           broken   this pread() fails with EIO
- *           short    this pread() finds the end of the file */
+ *           short    this pread() finds the end of the file
+ *
+ * BAD_RANK  the rank (OMPI_COMM_WORLD_RANK) whose disk fails; not given: all */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -21,9 +23,11 @@ static atomic_int reads, writes;
 
 static bool is_mode(const char *mode)
 {
-    const char *given = getenv("BAD_MODE");
+    const char *given = getenv("BAD_MODE"), *bad = getenv("BAD_RANK");
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
 
-    return given && strcmp(given, mode) == 0;
+    return given && strcmp(given, mode) == 0
+           && (!bad || (rank && strcmp(bad, rank) == 0));
 }
 
 /* Returns whether the call counts: blocks of a file below BAD_DIR. */

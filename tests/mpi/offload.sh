@@ -144,15 +144,15 @@ if sanitized; then
 fi
 bad=${program%/*}/tests/mpi/bad_disk.so
 
-# failing MODE AT OPTION...: a job on a disk with that fault.
+# failing RANKS MODE AT OPTION...: a job on a disk with that fault.
 failing() {
-    local mode=$1 at=$2
-    shift 2
+    local ranks=$1 mode=$2 at=$3
+    shift 3
     LD_PRELOAD=$bad BAD_DIR=$scratch BAD_MODE=$mode BAD_AT=$at \
-        job 1 "${small[@]}" --train-iters 6 --weight-hash "${disk[@]}" "$@"
+        job "$ranks" "${small[@]}" --train-iters 6 --weight-hash "${disk[@]}" "$@"
 }
 while read -r mode sentence; do
-    failing "$mode" 20
+    failing 1 "$mode" 20
     [ "$rc" -eq 4 ] && grep -q "$sentence" err || fail "$mode: $rc, $(cat err)"
     nothing_left "$mode"
 done <<'END'
@@ -165,12 +165,22 @@ END
 # elsewhere, bit for bit.
 well 1 "${small[@]}" --train-iters 6 --weight-hash
 whole=$(weight_hash out)
-failing full 30 --save full
-[ "$rc" -eq 4 ] && grep -q 'cannot be written: No space left' err \
-    && grep -q 'stopped by the disk of --offload after iteration' err \
-    || fail "full: $rc, $(cat out err)"
-well 1 --load full --train-iters 6 --weight-hash
-[ "$(weight_hash out)" = "$whole" ] || fail "after a full disk: $(cat out err)"
+went_on() {
+    [ "$rc" -eq 4 ] && grep -q "rank $1: .* cannot be written: No space left" err \
+        && grep -q 'stopped by the disk of --offload after iteration' err \
+        || fail "full: $rc, $(cat out err)"
+    well 1 --load full --train-iters 6 --weight-hash
+    [ "$(weight_hash out)" = "$whole" ] \
+        || fail "after a full disk: $(cat out err)"
+    rm -r full
+}
+failing 1 full 30 --save full
+went_on 0
+# The disk of one rank ends the job of two.
+layout 1 2
+BAD_RANK=1 failing 2 full 20 --save full "${parallel[@]}"
+! grep -q 'rank 0: .* cannot be written' err || fail "both disks: $(cat err)"
+went_on 1
 
 # Killed: nothing stays.  Two jobs in one directory do not meet.
 layout 1 1
