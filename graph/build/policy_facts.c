@@ -17,17 +17,25 @@ static bool computes(const struct mtlm_node *node)
     return mtlm_ops[node->call.kind]->op_class == MTLM_CLASS_COMPUTE;
 }
 
-static void mark_ends(const struct mtlm_list *block, unsigned char *ends)
+/* Marks the ends of a block.  The backward list may hold the nodes of W, too.
+ */
+static void mark_ends(const struct mtlm_stage *stage, enum mtlm_phase phase,
+                      unsigned char *ends)
 {
+    const struct mtlm_list *const lists[] = {&stage->forward, &stage->backward,
+                                             &stage->weight};
     int last = -1;
 
-    for (int i = 0; i < block->n; i++) {
-        if (!computes(block->node[i]))
-            continue;
-        if (last < 0)
-            ends[block->node[i]->id] |= FIRST;
-        last = block->node[i]->id;
-    }
+    for (int l = 0; l < 3; l++)
+        for (int i = 0; i < lists[l]->n; i++) {
+            const struct mtlm_node *node = lists[l]->node[i];
+
+            if (node->phase != phase || !computes(node))
+                continue;
+            if (last < 0)
+                ends[node->id] |= FIRST;
+            last = node->id;
+        }
     if (last >= 0)
         ends[last] |= LAST;
 }
@@ -40,9 +48,9 @@ struct mtlm_policy_facts mtlm_policy_facts_create(
 
     facts.ends = mtlm_calloc(program->graph->all.n, sizeof(*facts.ends));
     for (int c = 0; c < layout->virtual_stages; c++) {
-        mark_ends(&program->stage[c].forward, facts.ends);
-        mark_ends(&program->stage[c].backward, facts.ends);
-        mark_ends(&program->stage[c].weight, facts.ends);
+        mark_ends(&program->stage[c], MTLM_PHASE_FORWARD, facts.ends);
+        mark_ends(&program->stage[c], MTLM_PHASE_BACKWARD, facts.ends);
+        mark_ends(&program->stage[c], MTLM_PHASE_WEIGHT, facts.ends);
     }
     return facts;
 }
@@ -109,16 +117,21 @@ struct mtlm_policy_job mtlm_policy_facts_job(const struct mtlm_program *program)
                                         (int) program->config.microbatches};
 }
 
-static int count_tasks(const struct mtlm_list *block)
+/* Counts the tasks of B or W, whose nodes may stand in one list. */
+static int count_tasks(const struct mtlm_stage *stage, enum mtlm_phase phase)
 {
+    const struct mtlm_list *const lists[] = {&stage->backward, &stage->weight};
     int n = 0;
 
-    for (int i = 0; i < block->n; i++) {
-        const enum mtlm_op_class class =
-            mtlm_ops[block->node[i]->call.kind]->op_class;
+    for (int l = 0; l < 2; l++)
+        for (int i = 0; i < lists[l]->n; i++) {
+            const struct mtlm_node *node = lists[l]->node[i];
+            const enum mtlm_op_class class =
+                mtlm_ops[node->call.kind]->op_class;
 
-        n += class == MTLM_CLASS_COMPUTE || class == MTLM_CLASS_HOST;
-    }
+            n += node->phase == phase
+                 && (class == MTLM_CLASS_COMPUTE || class == MTLM_CLASS_HOST);
+        }
     return n;
 }
 
@@ -135,8 +148,8 @@ void mtlm_policy_facts_chunks(const struct mtlm_program *program,
         chunk[c] = (struct mtlm_policy_job_chunk){
             .w = window->w,
             .q = window->q,
-            .backward_tasks = count_tasks(&stage->backward),
-            .weight_tasks = count_tasks(&stage->weight)};
+            .backward_tasks = count_tasks(stage, MTLM_PHASE_BACKWARD),
+            .weight_tasks = count_tasks(stage, MTLM_PHASE_WEIGHT)};
     }
 }
 

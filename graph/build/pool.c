@@ -92,8 +92,9 @@ static void note_lives(struct sharing *sharing)
 }
 
 /* Returns whether the tensor may share a ring: it lives within one phase, is
- * recomputed, or belongs to a layer that is recomputed as a whole.  Weight
- * gradients of such a layer cannot wait beyond the next layers. */
+ * recomputed, belongs to a layer that is recomputed as a whole, or is a
+ * gradient of a fused schedule.  Weight gradients of such a layer, or schedule,
+ * cannot wait beyond the next layers. */
 static bool may_share(const struct sharing *sharing,
                       const struct mtlm_tensor *tensor)
 {
@@ -104,6 +105,8 @@ static bool may_share(const struct sharing *sharing,
         || life->elsewhere)
         return false;
     return tensor->first_use == tensor->last_use || life->again
+           || (tensor->first_use == MTLM_PHASE_BACKWARD
+               && sharing->program->config.schedule->fused)
            || (life->layer >= 0 && sharing->again[life->layer]);
 }
 
@@ -224,9 +227,9 @@ void mtlm_pool_apply(struct mtlm_program *program)
 {
     const struct mtlm_program_config *config = &program->config;
     struct sharing sharing = {.program = program};
-    const bool little_is_kept =
-        config->recompute.granularity != MTLM_RECOMPUTE_NONE
-        || mtlm_program_splits_rows(config);
+    const bool shares = config->schedule->fused
+                        || config->recompute.granularity != MTLM_RECOMPUTE_NONE
+                        || mtlm_program_splits_rows(config);
 
     sharing.life =
         mtlm_calloc(program->graph->n_tensors, sizeof(*sharing.life));
@@ -237,7 +240,7 @@ void mtlm_pool_apply(struct mtlm_program *program)
         const struct mtlm_stage *stage = &program->stage[c];
 
         share_rings(&sharing, &stage->prompt, &stage->step);
-        if (!little_is_kept) {
+        if (!shares) {
             share_rings(&sharing, &stage->eval, NULL);
             continue;
         }

@@ -19,8 +19,8 @@ struct mtlm_program;
  *
  * Validations always share.  Training shares with recomputation
  * (graph/build/recompute.h) or sequence parallelism, where few activations
- * outlive a pass.  Otherwise more microbatches may need slots to hide
- * communication. */
+ * outlive a pass, and in fused schedules, where W follows B in each layer.
+ * Otherwise more microbatches may need slots to hide communication. */
 void mtlm_pool_apply(struct mtlm_program *program);
 
 /* Returns the phase that decides the node's priority: normally the node's own

@@ -214,18 +214,20 @@ void mtlm_stage_build_forward(struct mtlm_program *program,
     build_forward(&b, &stage->input, &stage->output);
 }
 
-/* With recomputation, the backward list holds weight gradients too: recomputed
- * tensors need not outlive a layer. */
+/* With recomputation, or in a fused schedule, the backward list holds weight
+ * gradients too: recomputed tensors, and gradients of activations, need not
+ * outlive a layer. */
 static void differentiate(const struct mtlm_builder *b)
 {
     struct mtlm_stage *stage = b->stage;
     struct mtlm_segments segments =
         mtlm_recompute_segments(&b->config->recompute, stage);
+    const bool together = segments.n > 0 || b->config->schedule->fused;
 
     segments.whole = b->config->recompute_whole
                      && b->config->recompute.granularity == MTLM_RECOMPUTE_FULL;
     mtlm_backward_build(b->graph, &stage->forward, &segments, &stage->backward,
-                        segments.n > 0 ? &stage->backward : &stage->weight);
+                        together ? &stage->backward : &stage->weight);
     mtlm_segments_free(&segments);
 }
 

@@ -15,6 +15,14 @@ struct hops {
     int n;
 };
 
+/* Returns the phase that the node's time belongs to. */
+static enum mtlm_phase phase_of(const struct mtlm_cost *cost,
+                                const struct mtlm_node *node)
+{
+    return cost->program->config.schedule->fused ? node->phase
+                                                 : mtlm_pool_phase(node);
+}
+
 /* Returns the seconds of the list's nodes that run in the phase.  speed: of the
  * computation. */
 static double pass_seconds(const struct mtlm_cost *cost,
@@ -27,7 +35,7 @@ static double pass_seconds(const struct mtlm_cost *cost,
         const struct mtlm_node *node = list->node[i];
         const enum mtlm_op_class class = mtlm_ops[node->call.kind]->op_class;
 
-        if (mtlm_pool_phase(node) != phase)
+        if (phase_of(cost, node) != phase)
             continue;
         if (class == MTLM_CLASS_COMPUTE)
             seconds += mtlm_cost_seconds(cost, node) / speed;

@@ -30,6 +30,16 @@ static int weights_done(const struct mtlm_execution *run,
     return n;
 }
 
+/* Returns the W nodes of a list. */
+static int weights_of(const struct mtlm_list *list)
+{
+    int n = 0;
+
+    for (int i = 0; i < list->n; i++)
+        n += list->node[i]->phase == MTLM_PHASE_WEIGHT;
+    return n;
+}
+
 /* Returns how many sends there are.  late: whether all W come before them. */
 static int check_sends(const struct small_ranks *ranks, bool late)
 {
@@ -41,14 +51,13 @@ static int check_sends(const struct small_ranks *ranks, bool late)
         const struct mtlm_program *program = ranks->program[e->program];
         const struct mtlm_layout *layout = &program->config.layout;
         const struct mtlm_stage *stage;
-        int w = 0;
+        int w;
 
         if (e->node->call.kind != MTLM_OP_SEND
             || e->node->phase != MTLM_PHASE_BACKWARD)
             continue;
         stage = &program->stage[mtlm_layout_chunk(layout, e->node->stage)];
-        for (int j = 0; j < stage->weight.n; j++)
-            w += stage->weight.node[j]->phase == MTLM_PHASE_WEIGHT;
+        w = weights_of(&stage->backward) + weights_of(&stage->weight);
         assert_true(w > 0);
         sends++;
         early += weights_done(&run, e) < w;

@@ -293,6 +293,17 @@ static void test_passes_wait_for_the_step_before_the_last_one(void **state)
 
 /* ---- the bubble ---- */
 
+static int count_tasks(const struct mtlm_list *list, enum mtlm_phase phase)
+{
+    int n = 0;
+
+    for (int i = 0; i < list->n; i++)
+        n += list->node[i]->phase == phase
+             && mtlm_ops[list->node[i]->call.kind]->op_class
+                    == MTLM_CLASS_COMPUTE;
+    return n;
+}
+
 /* F, B and W of a stage take a second each. */
 static double seconds(void *arg, const struct mtlm_program *program,
                       const struct mtlm_item *item, int iteration)
@@ -300,20 +311,16 @@ static double seconds(void *arg, const struct mtlm_program *program,
     const enum mtlm_phase phase = item->node->phase;
     const struct mtlm_stage *stage = &program->stage[mtlm_layout_chunk(
         &program->config.layout, item->node->stage)];
-    const struct mtlm_list *list = phase == MTLM_PHASE_FORWARD ? &stage->forward
-                                   : phase == MTLM_PHASE_BACKWARD
-                                       ? &stage->backward
-                                       : &stage->weight;
-    int n = 0;
 
     (void) arg;
     (void) iteration;
     if (item->microbatch < 0
         || mtlm_ops[item->node->call.kind]->op_class != MTLM_CLASS_COMPUTE)
         return 0;
-    for (int i = 0; i < list->n; i++)
-        n += mtlm_ops[list->node[i]->call.kind]->op_class == MTLM_CLASS_COMPUTE;
-    return 1.0 / n;
+    return 1.0
+           / (count_tasks(&stage->forward, phase)
+              + count_tasks(&stage->backward, phase)
+              + count_tasks(&stage->weight, phase));
 }
 
 /* Returns the idle share of rank 0 from the end of iteration 3 to that of
