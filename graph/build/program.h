@@ -64,6 +64,8 @@ enum mtlm_offload {
     MTLM_OFFLOAD_OPTIMIZER, /* moments and masters */
 };
 
+struct mtlm_profile;
+
 /* The input of mtlm_program_build(). */
 struct mtlm_program_config {
     struct mtlm_model model;
@@ -103,6 +105,9 @@ struct mtlm_program_config {
     /* Recompute all nodes of a layer, as published code does, though no
      * gradient reads the outputs of some. */
     bool recompute_whole;
+    /* Published code whose memory plans have
+     * (graph/predict/published_memory.h); borrowed.  NULL: our own. */
+    const struct mtlm_profile *profile;
     bool params_norm; /* compute the norm of the weights after each step */
     bool count_zeros; /* count the gradient elements that are 0 */
     bool skip_nan;    /* step again after a norm or loss that is not finite */

@@ -7,6 +7,7 @@
 
 #include "graph/build/program_build.h"
 #include "graph/predict/activation_memory.h"
+#include "graph/predict/published_memory.h"
 #include "runtime/base/memory.h"
 
 /* Bytes of one microbatch. */
@@ -115,6 +116,10 @@ struct mtlm_activation_memory mtlm_activation_memory(
     struct bytes bytes = {0, 0, 0, 0};
     int64_t measured = -1;
 
+    if (config->profile) {
+        free(memory.stage);
+        return mtlm_published_memory_stages(config);
+    }
     for (int k = 0; k < stages; k++) {
         int64_t first, layers;
 

@@ -8,8 +8,9 @@
 #include "graph/build/program.h"
 
 /* Measures every virtual stage of config's model.  Counts the layers without
- * embedding and head.  All ranks get the same numbers.  The caller frees the
- * result with mtlm_activation_memory_free(). */
+ * embedding and head.  With config->profile, formulas decide
+ * (graph/predict/published_memory.h).  All ranks get the same numbers.  The
+ * caller frees the result with mtlm_activation_memory_free(). */
 struct mtlm_activation_memory mtlm_activation_memory(
     const struct mtlm_program_config *config);
 

@@ -14,6 +14,7 @@
 #include "graph/build/version.h"
 #include "graph/predict/plan.h"
 #include "graph/predict/plan_work.h"
+#include "graph/predict/published_memory.h"
 
 /* Bytes of a submitted task or message (StarPU's task, our argument, edges),
  * and bytes of a handle.  Measured with StarPU 1.4.10. */
@@ -255,6 +256,24 @@ static double largest_piece(const struct mtlm_program *program)
     return most;
 }
 
+/* Replaces the memory of our graph by that of published code. */
+static void take_published(const struct mtlm_program *program,
+                           struct mtlm_plan *plan)
+{
+    const struct mtlm_published_state state =
+        mtlm_published_memory_state(&program->config);
+    double n = 0;
+
+    for (int i = 0; i < program->n_params; i++)
+        if (!program->param[i].weight->same)
+            n += mtlm_tensor_elems(program->param[i].weight);
+    plan->weight_bytes = n * state.weight;
+    plan->gradient_bytes = n * state.gradient;
+    plan->moment_bytes = n * state.optimizer;
+    plan->activation_bytes = mtlm_published_memory_activations(program);
+    plan->attention_bytes = 0;
+}
+
 /* Returns the bytes that reading a checkpoint takes: the values of the largest
  * parameter, the pages of the file, and the 16-bit values.  A piece of an
  * offloaded parameter goes through an aligned copy. */
@@ -306,6 +325,8 @@ struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
     plan.attention_bytes = attention_bytes(program->graph);
     plan.staged_bytes = staged_bytes(program, false);
     plan.staged_nccl_bytes = staged_bytes(program, true);
+    if (program->config.profile)
+        take_published(program, &plan);
     plan.total_bytes = plan.weight_bytes + plan.gradient_bytes
                        + plan.moment_bytes + plan.activation_bytes
                        + plan.saved_bytes + plan.runtime_bytes;
@@ -381,8 +402,17 @@ double mtlm_plan_lower_bound(const struct mtlm_program_config *config, bool gpu)
         (versions * value
          + trains * (versions + states / replicas) * sizeof(mtlm_real))
         * mtlm_model_parameters(model) / shards;
+    /* Ranks may share rows, and layers of a group keep one activation. */
+    const struct mtlm_recompute *recompute = &config->recompute;
+    const double fewer =
+        (mtlm_program_splits_rows(config) ? layout->tp : 1)
+        * (recompute->granularity == MTLM_RECOMPUTE_FULL
+                   && recompute->method == MTLM_RECOMPUTE_UNIFORM
+               ? fmax(1, recompute->num_layers)
+               : 1);
     const double activations = trains * value * layers * model->seq_length
-                               * config->micro_batch * model->hidden_size;
+                               * config->micro_batch * model->hidden_size
+                               / fewer;
     const double nodes =
         trains * NODES_PER_LAYER * layers * config->microbatches;
     const double eval = 10 * layers * mtlm_program_piece(config);

@@ -203,8 +203,10 @@ const struct mtlm_profile *mtlm_profile_find(const char *name)
     return NULL;
 }
 
-void mtlm_profile_apply(struct mtlm_program_config *config)
+void mtlm_profile_apply(const struct mtlm_profile *profile,
+                        struct mtlm_program_config *config)
 {
+    config->profile = profile;
     config->row_parts = 1;
     config->recompute_whole = true;
 }
@@ -242,6 +244,8 @@ const char *mtlm_profile_lacks(const struct mtlm_profile *profile,
         return "selective recomputation";
     if (config->distributed_optimizer)
         return "a distributed optimizer";
+    if (config->offload != MTLM_OFFLOAD_NONE)
+        return "moments on a disk";
     if (config->attention_backend == MTLM_ATTENTION_FLASH
         || config->attention_backend == MTLM_ATTENTION_FUSED)
         return "attention that keeps no scores";

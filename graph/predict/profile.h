@@ -39,8 +39,10 @@ struct mtlm_profile {
 const struct mtlm_profile *mtlm_profile_find(const char *name);
 
 /* Makes the program what all published code ran: whole samples, and
- * recomputation of whole layers. */
-void mtlm_profile_apply(struct mtlm_program_config *config);
+ * recomputation of whole layers.  Plans then have the memory of profile, which
+ * config borrows. */
+void mtlm_profile_apply(const struct mtlm_profile *profile,
+                        struct mtlm_program_config *config);
 
 /* Returns a feature of the program that the code never had, as in "a pipeline";
  * NULL: the code had all.  our_order: the code's own pipeline does not matter.

@@ -120,8 +120,8 @@ static double stage_memory(const struct mtlm_window_model *model, int stage,
               + (g - free_gradients(model, window)) * model->gradient_share);
 }
 
-static double memory_of(const struct mtlm_window_model *model,
-                        const struct mtlm_window *window, int pp_rank)
+double mtlm_window_rank_memory(const struct mtlm_window_model *model,
+                               const struct mtlm_window *window, int pp_rank)
 {
     double memory = 0;
 
@@ -139,7 +139,7 @@ double mtlm_window_memory(const struct mtlm_window_model *model,
     double fullest = 0;
 
     for (int r = 0; r < model->layout->pp; r++)
-        fullest = fmax(fullest, memory_of(model, window, r));
+        fullest = fmax(fullest, mtlm_window_rank_memory(model, window, r));
     return fullest;
 }
 
@@ -225,7 +225,8 @@ static void deal_out_slots(const struct mtlm_window_model *model, double most,
     const struct mtlm_layout *layout = model->layout;
 
     for (int r = 0; r < layout->pp; r++) {
-        double left = most * (1 + ROUNDING) - memory_of(model, window, r);
+        double left =
+            most * (1 + ROUNDING) - mtlm_window_rank_memory(model, window, r);
         bool dealt = true;
 
         while (dealt) {
@@ -313,8 +314,8 @@ void mtlm_window_set_interleaved(const struct mtlm_window_model *model,
 static void add_more_gradients(const struct mtlm_window_model *model,
                                int pp_rank, struct mtlm_window *window)
 {
-    double left =
-        model->most_memory * (1 + ROUNDING) - memory_of(model, window, pp_rank);
+    double left = model->most_memory * (1 + ROUNDING)
+                  - mtlm_window_rank_memory(model, window, pp_rank);
 
     for (int i = 0; i < model->more_gradients; i++)
         for (int c = model->layout->virtual_stages - 1; c >= 0; c--) {

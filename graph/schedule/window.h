@@ -102,6 +102,10 @@ void mtlm_window_fill_evenly(const struct mtlm_window_model *model,
 void mtlm_window_add_gradients(const struct mtlm_window_model *model,
                                struct mtlm_window *window);
 
+/* Returns the memory of all slots of w_k and q_k on a rank. */
+double mtlm_window_rank_memory(const struct mtlm_window_model *model,
+                               const struct mtlm_window *window, int pp_rank);
+
 /* Returns the memory of all slots of w_k and q_k on the fullest rank. */
 double mtlm_window_memory(const struct mtlm_window_model *model,
                           const struct mtlm_window *window);

@@ -128,6 +128,11 @@ static int print_lines(const struct mtlm_prediction *prediction,
                        const struct mtlm_options *options, FILE *out,
                        struct mtlm_error *err)
 {
+    static const char *const again[] = {
+        [MTLM_RECOMPUTE_NONE] = "",
+        [MTLM_RECOMPUTE_SELECTIVE] = "; the scores of one layer are made again",
+        [MTLM_RECOMPUTE_FULL] = "; one layer is made again"};
+
     print_folding(prediction, out);
     print_hosts(prediction, out);
     print_order(prediction, options, out);
@@ -135,10 +140,13 @@ static int print_lines(const struct mtlm_prediction *prediction,
     print_attention(prediction, options, out);
     if (print_numbers(options, out, err) < 0)
         return -1;
-    if (options->profile)
-        fprintf(out, "  memory         our graph's, not the code's: attention "
-                     "keeps no scores, and gradients of each layer have "
-                     "slots\n");
+    if (prediction->kept)
+        fprintf(out,
+                "  memory         the code's: %g bytes a parameter, and %s "
+                "bytes of a layer for each microbatch in flight, by arXiv "
+                "2205.05198%s\n",
+                prediction->parameter_bytes, prediction->kept,
+                again[options->recompute.granularity]);
     if (prediction->narrow_bytes > 0)
         fprintf(out,
                 "  precision      fp32, but the file counts elements of %g "

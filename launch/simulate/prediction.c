@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "graph/predict/published_memory.h"
 #include "launch/simulate/prediction.h"
 
 /* Sets FLOPs, FLOP/s and utilisation. */
@@ -61,6 +62,19 @@ static double plan_ranks(struct mtlm_prediction *p,
     return again;
 }
 
+/* Sets what the memory of published code is made of. */
+static void name_memory(struct mtlm_prediction *p,
+                        const struct mtlm_program_config *config)
+{
+    struct mtlm_published_state state;
+
+    if (!config->profile)
+        return;
+    state = mtlm_published_memory_state(config);
+    p->kept = mtlm_published_memory_text(config);
+    p->parameter_bytes = state.weight + state.gradient + state.optimizer;
+}
+
 struct mtlm_prediction mtlm_prediction_make(const struct mtlm_folded_run *run,
                                             const struct mtlm_options *options,
                                             const struct mtlm_cluster *cluster)
@@ -98,5 +112,6 @@ struct mtlm_prediction mtlm_prediction_make(const struct mtlm_folded_run *run,
 
     count_flops(&p, options, plan_ranks(&p, run));
     find_idle_time(&p, run);
+    name_memory(&p, config);
     return p;
 }

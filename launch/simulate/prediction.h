@@ -37,6 +37,10 @@ struct mtlm_prediction {
     double memory_bytes;           /* of the fullest device */
     int fullest;                   /* its pipeline rank */
     double limit_bytes;            /* of a device; 0: unknown */
+    /* Of published code: what F leaves of a layer, and bytes of a parameter
+     * (graph/predict/published_memory.h).  NULL, 0: our own memory. */
+    const char *kept;
+    double parameter_bytes;
     /* Of the cluster file: ranks of a host, 0: all; hosts, 0: unknown. */
     int64_t devices, hosts;
     bool timed; /* the file has times of stages, not of kernels */

@@ -66,7 +66,7 @@ static void make_wish(struct simulation *s)
     s->cluster.profile = s->options->profile;
     s->cluster.overlaps = s->options->ours & MTLM_OURS_OVERLAP;
     if (s->options->profile)
-        mtlm_profile_apply(&s->wish.config);
+        mtlm_profile_apply(s->options->profile, &s->wish.config);
     if (s->options->ours & MTLM_OURS_RECOMPUTE)
         s->wish.config.recompute_whole = false;
 }

@@ -11,6 +11,7 @@ import tempfile
 from bench import report, sleeping
 from bench.ours import Failure
 
+GIB = 2**30
 # Sets of rows, in the order of the page.
 SETS = (
     "2019",
@@ -69,6 +70,8 @@ class Row:
 
     fields: dict
     predicted: float = None  # seconds
+    memory: float = None  # bytes of the fullest device
+    room: float = None  # bytes that a device has
 
     def __getattr__(self, name):
         try:
@@ -127,8 +130,8 @@ def options(row):
 
 def simulate(ours, words, policy=None, limit=None):
     """What --simulate predicts with these options: {seconds, of an iteration;
-    memory, bytes of the fullest device; text}.  After `limit` seconds:
-    subprocess.TimeoutExpired."""
+    memory, bytes of the fullest device; room, bytes of a device; text}.  After
+    `limit` seconds: subprocess.TimeoutExpired."""
     with tempfile.TemporaryDirectory() as work:
         path = os.path.join(work, "metrics.json")
         done = subprocess.run(
@@ -145,6 +148,7 @@ def simulate(ours, words, policy=None, limit=None):
         return {
             "seconds": found["iteration_s"],
             "memory": found["memory_bytes"],
+            "room": found["memory_limit_bytes"],
             "text": done.stdout,
         }
 
@@ -209,6 +213,7 @@ def details(rows):
             "published s",
             "predicted s",
             "error",
+            "GiB",
             "fitted to it",
         )
     ]
@@ -224,6 +229,7 @@ def details(rows):
                 f"{row.seconds:.4g}",
                 f"{row.predicted:.4g}",
                 f"{row.error():+.1f} %",
+                f"{row.memory / GIB:.1f}" if row.memory else "",
                 row.fitted,
             )
         )

@@ -114,6 +114,10 @@ static void test_the_code_has_the_features_of_its_year(void **state)
     config.distributed_optimizer = true;
     assert_string_equal(mtlm_profile_lacks(profile_of("2022"), &config, false),
                         "a distributed optimizer");
+    config.distributed_optimizer = false;
+    config.offload = MTLM_OFFLOAD_OPTIMIZER;
+    assert_string_equal(mtlm_profile_lacks(profile_of("2022"), &config, false),
+                        "moments on a disk");
 }
 
 /* Seconds of the first node of that operation in the list. */

@@ -146,6 +146,88 @@ static void test_our_parts_replace_those_of_published_code(void **state)
             "--schedule-mode");
 }
 
+/* ---- memory ---- */
+
+#define OF_22_BILLION                                                          \
+    "--as 2022 --fp16 --world-size 8 --tensor-model-parallel-size 8 "          \
+    "--num-layers 48 --hidden-size 6144 --num-attention-heads 64 "             \
+    "--seq-length 2048 --vocab-size 50257 --micro-batch-size 4 "               \
+    "--global-batch-size 4 "
+
+/* The smallest job of arXiv 2205.05198: too large for its GPUs, unless ranks
+ * share rows and scores are made again. */
+static void test_memory_is_that_of_the_code(void **state)
+{
+    char *text =
+        text_of("dgx-a100", OF_22_BILLION "--sequence-parallel "
+                                          "--recompute-granularity selective");
+
+    (void) state;
+    assert_says(text, "\nmemory           56.88 GiB on the fullest device "
+                      "(pipeline rank 0) of 80.00 GiB\n");
+    assert_says(text,
+                "\n  memory         the code's: 18 bytes a parameter, and "
+                "34 sbh/t bytes of a layer for each microbatch in "
+                "flight, by arXiv 2205.05198; the scores of one layer "
+                "are made again\n");
+    free(text);
+    assert_null(simulated(cluster_path("dgx-a100"), OF_22_BILLION));
+    assert_int_equal(error.code, MTLM_EXIT_RESOURCE);
+    assert_says(error.text, "needs 106.15 GiB on a device");
+}
+
+/* Our order in the published memory has no more microbatches in flight. */
+static void test_an_order_has_the_memory_of_its_microbatches(void **state)
+{
+#define OF_FOUR_STAGES                                                         \
+    "--fp16 --num-layers 16 --hidden-size 1024 --num-attention-heads 16 "      \
+    "--seq-length 1024 --vocab-size 50257 --micro-batch-size 2 "               \
+    "--global-batch-size 32 --world-size 4 --as 2022 "                         \
+    "--pipeline-model-parallel-size 4 "
+    static const char *const same[] = {
+        "", "--ours all", "--ours all --schedule-mode strict",
+        "--ours all --schedule zb-h1 --schedule-mode strict"};
+    char *text;
+
+    (void) state;
+    for (int i = 0; i < 4; i++) {
+        char *line = mtlm_sprintf(OF_FOUR_STAGES "%s", same[i]);
+
+        text = text_of("dgx-a100", line);
+        assert_says(text, "\nmemory           5.30 GiB ");
+        free(text);
+        free(line);
+    }
+}
+
+/* Figures 13 and 16 of arXiv 2104.04473: the best of tensor x pipeline, and of
+ * micro batches, among all layouts that fit. */
+static void test_a_search_finds_the_layouts_of_the_paper(void **state)
+{
+    static const struct {
+        const char *line;
+        int micro_batch;
+    } cases[] = {{"--hidden-size 20480 --global-batch-size 32", 1},
+                 {"--hidden-size 20480 --global-batch-size 128", 1},
+                 {"--hidden-size 15360 --global-batch-size 128", 2},
+                 {"--hidden-size 15360 --global-batch-size 512", 2}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *line = mtlm_sprintf("--as 2021 --fp16 --world-size 64 "
+                                  "--seq-length 2048 --vocab-size 50257 "
+                                  "--num-layers 32 --num-attention-heads 128 "
+                                  "%s",
+                                  cases[i].line);
+
+        free(text_of("dgx-a100", line));
+        assert_int_equal(options.tensor_parallel, 8);
+        assert_int_equal(options.pipeline_parallel, 8);
+        assert_int_equal(options.micro_batch_size, cases[i].micro_batch);
+        free(line);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +235,9 @@ int main(void)
         cmocka_unit_test(test_gradients_are_reduced_after_or_beside_b),
         cmocka_unit_test(test_published_code_has_the_features_of_its_year),
         cmocka_unit_test(test_our_parts_replace_those_of_published_code),
+        cmocka_unit_test(test_memory_is_that_of_the_code),
+        cmocka_unit_test(test_an_order_has_the_memory_of_its_microbatches),
+        cmocka_unit_test(test_a_search_finds_the_layouts_of_the_paper),
     };
 
     return cmocka_run_group_tests(tests, parse_setup, parse_teardown);

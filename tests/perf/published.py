@@ -168,6 +168,23 @@ class Notes(unittest.TestCase):
         lines = "\n".join(script.published_notes.passes(self.rows(set="ZB")))
         self.assertRegex(lines, r"28.3B \|\s+28.3 ms \|\s+32.0 ms \|\s+30.4 ms")
 
+    def test_memory_stands_beside_the_measured_one(self):
+        rows = [
+            row
+            for name in ("ZB", "ZB-I", "ZB-1p", "ZB-2p")
+            for row in self.rows(set=name, model="6.2B")
+        ]
+        for row in rows:
+            row.memory = (30 if row.set == "ZB-I" else 20) * 2**30
+            row.room = 25 * 2**30
+        lines = "\n".join(script.published_notes.memory(rows))
+        self.assertRegex(
+            lines,
+            r"6.2B  \| 20.0 \(39\) \| 30.0 \(48\) \| 20.0 \(42\) \| 20.0 \(70\)",
+        )
+        lines = "\n".join(script.published_notes.bars(rows, None, None))
+        self.assertRegex(lines, r"fits its device +\| 9 of 12 \| does not hold")
+
     def test_epochs_stand_beside_reductions_after_b(self):
         asked = []
 
