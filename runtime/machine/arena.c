@@ -21,10 +21,17 @@ size_t mtlm_arena_padded(size_t bytes)
     return (bytes + MTLM_ARENA_ALIGN - 1) / MTLM_ARENA_ALIGN * MTLM_ARENA_ALIGN;
 }
 
+/* aligned_alloc() takes multiples of the alignment. */
+static char *allocate_host(size_t size)
+{
+    const size_t starts = (size + MTLM_ARENA_START - 1) / MTLM_ARENA_START;
+
+    return (char *) aligned_alloc(MTLM_ARENA_START, starts * MTLM_ARENA_START);
+}
+
 void mtlm_arena_create(struct mtlm_arena *arena, size_t size)
 {
-    arena->memory =
-        size ? aligned_alloc(MTLM_ARENA_START, mtlm_arena_padded(size)) : NULL;
+    arena->memory = size ? allocate_host(size) : NULL;
     arena->size = size;
     arena->used = 0;
     arena->node = -1;
