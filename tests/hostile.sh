@@ -16,7 +16,7 @@ ulimit -c 0
 
 # The lines of advice behind a lack of memory, argp's pointer to --help, and
 # notes about damaged checkpoints.
-advice='^(mtlm-[a-z]+: checkpoint skipped: |$|Memory of each rank|their input gradients|stage  |[0-9]|the job is bound|It fits on|No number of|With fewer layers|Try `|information\.$|  )'
+advice='^(mtlm-[a-z]+: checkpoint skipped: |$|Memory of each rank|their input gradients|stage  |[0-9]|the job is bound|It fits on|No number of|With Adam.s moments on a disk|With fewer layers|Try `|information\.$|  )'
 
 # row STATUS WORDS COMMAND: runs COMMAND in a shell.  WORDS: parts of the
 # sentence, separated by " ... ".

@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "launch/options/option_value.h"
+#include "launch/options/options_offload.h"
 #include "launch/plan/advice.h"
 #include "runtime/base/shell_word.h"
+#include "runtime/file/offload_dir.h"
 
 /* Sizes of the example with fewer layers. */
 enum { FEW_LAYERS = 4, SMALL_BATCH = 8 };
@@ -22,6 +24,7 @@ struct command {
     const struct mtlm_choice *choice;
     int ranks, machines, per_host; /* machines 1: this one */
     int64_t layers, batch;         /* 0: as the options say */
+    bool offload;                  /* adds --offload optimizer */
 };
 
 static void print_option(const struct mtlm_options *options,
@@ -68,6 +71,8 @@ static bool is_replaced(const struct command *c, enum mtlm_option_id option)
     for (int i = 0; i < 3 && c->layers; i++)
         if (option == small[i])
             return true;
+    if (option == MTLM_OPT_OFFLOAD)
+        return c->offload;
     return option == MTLM_OPT_SVG_DETAIL && !c->options->trace_dir;
 }
 
@@ -91,7 +96,17 @@ static void print_command(const struct command *c, FILE *out)
                 " --tensor-model-parallel-size %d"
                 " --pipeline-model-parallel-size %d",
                 c->choice->tp, c->choice->pp);
+    if (c->offload)
+        fprintf(out, " --offload optimizer");
     fprintf(out, " --micro-batch-size %" PRId64 "\n", c->choice->micro_batch);
+}
+
+/* Returns the bytes of a parameter's moments and master; 0: on a disk. */
+static double moment_bytes(const struct mtlm_program_config *config)
+{
+    return config->offload != MTLM_OFFLOAD_NONE ? 0
+           : config->value == MTLM_REAL         ? 8
+                                                : 12;
 }
 
 /* Finds the fewest machines; false: no number of machines is enough. */
@@ -100,9 +115,10 @@ static bool more_machines(const struct mtlm_wish *wish,
 {
     const struct mtlm_program_config one =
         mtlm_wish_config(wish, 1, 1, 1, wish->config.micro_batch);
-    /* A lower bound: the weights have to fit. */
+    /* A lower bound: weights, gradients, and what else is in memory. */
     const double least =
-        (one.value == MTLM_REAL ? 16 : 18) * mtlm_model_parameters(&one.model);
+        (mtlm_dtype_bytes(one.value) + sizeof(mtlm_real) + moment_bytes(&one))
+        * mtlm_model_parameters(&one.model);
     const double each = hosts->available * (hosts->gpus ? hosts->per_host : 1);
     double machines = ceil(least / each);
 
@@ -137,6 +153,33 @@ static bool fewer_layers(struct mtlm_wish *wish, struct mtlm_hosts *hosts,
     return false;
 }
 
+/* Returns whether the disk has room for moments and masters of the job. */
+static bool disk_has_room(const struct mtlm_options *options,
+                          const struct mtlm_wish *wish)
+{
+    char *dir = mtlm_options_offload_dir(options);
+    const double bytes = moment_bytes(&wish->config)
+                         * mtlm_model_parameters(&wish->config.model);
+    const bool has = dir && mtlm_offload_dir_room(dir) > bytes;
+
+    free(dir);
+    return has;
+}
+
+/* Finds a layout of the ranks that fits with moments on a disk. */
+static bool moments_on_disk(const struct mtlm_options *options,
+                            struct mtlm_wish wish,
+                            const struct mtlm_hosts *hosts,
+                            struct mtlm_choice *choice)
+{
+    if (options->offload != MTLM_OFFLOAD_NONE || options->eval_only
+        || options->cluster_file || options->replan_after > 0 || hosts->gpus
+        || !disk_has_room(options, &wish))
+        return false;
+    wish.config.offload = MTLM_OFFLOAD_OPTIMIZER;
+    return mtlm_choose(&wish, hosts, choice) == 0 && choice->fits;
+}
+
 char *mtlm_advice(const struct mtlm_options *options,
                   const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
                   int launched)
@@ -160,6 +203,14 @@ char *mtlm_advice(const struct mtlm_options *options,
     free_wish.config.times = NULL;
     free_wish.config.layout.placement = MTLM_PLACEMENT_LOOP;
     free_wish.hurry = true;
+    if (moments_on_disk(options, free_wish, &same, &choice)) {
+        c.ranks = same.ranks;
+        c.machines = 1;
+        c.offload = true;
+        fprintf(out, "With Adam's moments on a disk it fits here:\n  ");
+        print_command(&c, out);
+        c.offload = false;
+    }
     if (more_machines(&free_wish, &more, &choice)) {
         c.ranks = more.ranks;
         c.machines = more.ranks / more.per_host;

@@ -231,6 +231,47 @@ static char *command_after(const char *advice, const char *begin, int *ranks)
     return strndup(run, strcspn(run, "\n"));
 }
 
+/* Moments on a disk where that is enough, and nobody asked for them yet. */
+static void test_advice_names_the_disk(void **state)
+{
+    const char *line = "--model gpt2-124m --micro-batch-size 1 "
+                       "--global-batch-size 4 --recompute-granularity full";
+    const char *begin = "With Adam's moments on a disk";
+    struct mtlm_hosts hosts = {.ranks = 1, .per_host = 1};
+    struct mtlm_wish wish;
+    char *advice, *command;
+    double gib;
+    int ranks;
+
+    (void) state;
+    setenv("XDG_CACHE_HOME", ".", 1);
+    accepts("--model gpt2-124m --micro-batch-size 1 --global-batch-size 4 "
+            "--recompute-granularity full --offload optimizer");
+    gib = choice_for(1, 1, 1e6).need / GIB / 2;
+    assert_true(parse(line) >= 0);
+    gib += choice_for(1, 1, 1e6).need / GIB / 2; /* between the two */
+    hosts.available = gib * GIB;
+    wish = mtlm_layout_choice_wish(&options, 1);
+    assert_false(choice_for(1, 1, gib).fits);
+    advice = mtlm_advice(&options, &wish, &hosts, 1);
+    command = command_after(advice, begin, &ranks);
+    assert_int_equal(ranks, 1);
+    accepts(command);
+    assert_int_equal(options.offload, MTLM_OFFLOAD_OPTIMIZER);
+    assert_true(choice_for(1, 1, gib).fits);
+    free(command);
+    free(advice);
+    /* Too little memory for that, too; and on GPUs. */
+    assert_true(parse(line) >= 0);
+    for (int gpus = 0; gpus < 2; gpus++) {
+        hosts.gpus = gpus;
+        hosts.available = gpus ? gib * GIB : 1 * GIB;
+        advice = mtlm_advice(&options, &wish, &hosts, 1);
+        assert_null(strstr(advice, begin));
+        free(advice);
+    }
+}
+
 /* Both commands, read as a user would type them, fit. */
 static void check_advice(const char *line, int per_host, double gib)
 {
@@ -353,6 +394,7 @@ int main(void)
         cmocka_unit_test(test_each_rank_needs_room_on_its_own_gpu),
         cmocka_unit_test(test_a_gpu_that_is_too_small_or_full_is_said),
         cmocka_unit_test(test_advice_counts_the_gpus_of_machines),
+        cmocka_unit_test(test_advice_names_the_disk),
         cmocka_unit_test(test_what_does_not_fit_is_said_with_its_numbers),
         cmocka_unit_test(test_advised_commands_fit),
         cmocka_unit_test(test_advice_drops_options_of_the_plan),
