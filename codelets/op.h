@@ -218,6 +218,7 @@ union mtlm_attr {
     } p2p;
     struct {
         int first, n; /* pieces of the rank's file of offloaded state */
+        bool zeros;   /* of a store: the slot holds zeros; nothing is written */
     } disk;
 };
 

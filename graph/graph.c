@@ -73,6 +73,7 @@ struct mtlm_tensor *mtlm_graph_tensor(struct mtlm_graph *graph,
                               .slots = 1,
                               .block = -1,
                               .piece = -1,
+                              .unit = -1,
                               .stage = graph->stage,
                               .first_use = graph->phase,
                               .last_use = graph->phase};

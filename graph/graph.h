@@ -71,6 +71,9 @@ struct mtlm_tensor {
     /* Piece of the rank's file that holds the tensor (graph/build/offload.h);
      * -1: none. */
     int piece;
+    /* The unit that brings the tensor's memory from the disk; -1: the memory
+     * stays. */
+    int unit;
     /* Gradient; NULL until a gradient exists. */
     struct mtlm_tensor *grad;
     /* Received from another rank: the ring has one slot more than the window.

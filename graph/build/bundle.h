@@ -12,7 +12,8 @@
  * after call.
  *
  * A node takes no more calls when the calls have program->bundle_elems
- * elements, or at MTLM_MAX_CALLS calls.  The limits depend on model and layout
+ * elements, at MTLM_MAX_CALLS calls, or where a call uses other units of the
+ * disk (graph/build/offload.h).  The limits depend on model and layout
  * only, never on the number of workers.  Nodes are many enough to occupy
  * several workers, and small enough that the next iteration's first layers
  * start early.  Nodes that add to the status vector run one at a time.

@@ -1,8 +1,8 @@
-/* Deals moments and masters out to units on a disk, and builds the nodes that
- * load and store units. */
+/* Deals state out to units on a disk: weights, gradients, moments, masters. */
 
 #include "config.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,7 +10,131 @@
 #include "runtime/base/memory.h"
 #include "runtime/file/offload_file.h"
 
-/* ---- units ---- */
+bool mtlm_offload_streams(const struct mtlm_program_config *config)
+{
+    return config->offload == MTLM_OFFLOAD_ALL
+           && (config->offload_amount.gradients > 0
+               || config->offload_amount.weights > 0);
+}
+
+int mtlm_offload_group(const struct mtlm_program_config *config)
+{
+    return (int) config->microbatches;
+}
+
+/* ---- pieces and units ---- */
+
+/* Adds a piece to the rank's file; returns its number. */
+static int add_piece(struct mtlm_offloaded *o, int64_t bytes)
+{
+    o->piece = mtlm_realloc(o->piece, o->n_pieces + 1, sizeof(*o->piece));
+    o->piece[o->n_pieces] = bytes;
+    return o->n_pieces++;
+}
+
+static struct mtlm_unit *add_unit(struct mtlm_program *program,
+                                  enum mtlm_storage storage, int bucket,
+                                  int first)
+{
+    struct mtlm_offloaded *o = &program->offloaded;
+
+    o->unit = mtlm_realloc(o->unit, o->n_units + 1, sizeof(*o->unit));
+    o->unit[o->n_units] = (struct mtlm_unit){.storage = storage,
+                                             .bucket = bucket,
+                                             .first = first,
+                                             .piece = o->n_pieces,
+                                             .saved_piece = -1};
+    return &o->unit[o->n_units++];
+}
+
+/* Makes the tensor the next piece of the unit that was added last. */
+static void add_tensor(struct mtlm_program *program, struct mtlm_unit *unit,
+                       struct mtlm_tensor *tensor)
+{
+    const int64_t bytes = (int64_t) mtlm_tensor_bytes(tensor);
+
+    tensor->unit = (int) (unit - program->offloaded.unit);
+    tensor->piece = add_piece(&program->offloaded, bytes);
+    unit->pieces++;
+    unit->bytes += mtlm_offload_file_padded(bytes);
+}
+
+struct mtlm_parameter *mtlm_offload_param(const struct mtlm_program *program,
+                                          const struct mtlm_unit *unit,
+                                          int place)
+{
+    return &program->param[program->bucket[unit->bucket].param[place]];
+}
+
+double mtlm_offload_bytes(const struct mtlm_program *program)
+{
+    const struct mtlm_offloaded *o = &program->offloaded;
+    double bytes = 0;
+
+    for (int i = 0; i < o->n_pieces; i++)
+        bytes += (double) mtlm_offload_file_padded(o->piece[i]);
+    return bytes;
+}
+
+/* ---- slots ---- */
+
+/* Slots that units of a kind take in turn. */
+struct slots {
+    struct mtlm_program *program;
+    enum mtlm_storage storage;
+    int64_t bytes; /* of each slot */
+    int block;     /* -1: no slot yet */
+    struct mtlm_tensor *slot[MTLM_OFFLOAD_SLOTS];
+    int taken; /* units that have a slot */
+};
+
+static struct mtlm_tensor *add_slot(struct slots *slots, int number)
+{
+    struct mtlm_graph *graph = slots->program->graph;
+    char name[32];
+    struct mtlm_tensor *slot;
+
+    if (slots->block < 0)
+        slots->block = mtlm_graph_block(graph);
+    graph->stage = -1;
+    snprintf(name, sizeof(name), "offload.slot.%d",
+             slots->program->offloaded.n_slots + number);
+    slot = mtlm_graph_tensor(
+        graph, slots->storage, name,
+        MTLM_SHAPE(slots->bytes / (int64_t) sizeof(mtlm_real)), MTLM_REAL);
+    mtlm_graph_place(graph, slot, slots->block, number * slots->bytes);
+    return slot;
+}
+
+/* Gives the unit the next slot in turn. */
+static void take_slot(struct slots *slots, struct mtlm_unit *unit)
+{
+    const int number = slots->taken++ % MTLM_OFFLOAD_SLOTS;
+
+    assert(unit->bytes <= slots->bytes);
+    if (!slots->slot[number])
+        slots->slot[number] = add_slot(slots, number);
+    unit->slot = slots->slot[number];
+    unit->number_of_slot = slots->program->offloaded.n_slots + number;
+}
+
+static void end_slots(const struct slots *slots)
+{
+    slots->program->offloaded.n_slots +=
+        slots->taken < MTLM_OFFLOAD_SLOTS ? slots->taken : MTLM_OFFLOAD_SLOTS;
+}
+
+/* Makes the tensor a view of the unit's slot, at offset. */
+static void place_in_slot(struct mtlm_program *program,
+                          const struct mtlm_unit *unit,
+                          struct mtlm_tensor *tensor, int64_t offset)
+{
+    tensor->view = true;
+    mtlm_graph_place(program->graph, tensor, unit->slot->block,
+                     unit->slot->offset + offset);
+}
+
+/* ---- moments and masters ---- */
 
 /* Moments and master of a parameter, in the order of the file. */
 struct moments {
@@ -31,7 +155,7 @@ static struct moments moments_of(const struct mtlm_parameter *p)
     return t;
 }
 
-/* Returns the bytes of a parameter in a unit. */
+/* Returns the bytes of a parameter's moments in a unit. */
 static int64_t bytes_of(const struct mtlm_parameter *p)
 {
     const struct moments t = moments_of(p);
@@ -41,54 +165,6 @@ static int64_t bytes_of(const struct mtlm_parameter *p)
         bytes +=
             mtlm_offload_file_padded((int64_t) mtlm_tensor_bytes(t.tensor[i]));
     return bytes;
-}
-
-bool mtlm_offload_has(const struct mtlm_parameter *p)
-{
-    return p->m && p->m->piece >= 0;
-}
-
-struct mtlm_parameter *mtlm_offload_param(const struct mtlm_program *program,
-                                          const struct mtlm_unit *unit,
-                                          int place)
-{
-    return &program->param[program->bucket[unit->bucket].param[place]];
-}
-
-/* Adds a piece to the rank's file; returns its number. */
-static int add_piece(struct mtlm_offloaded *o, int64_t bytes)
-{
-    o->piece = mtlm_realloc(o->piece, o->n_pieces + 1, sizeof(*o->piece));
-    o->piece[o->n_pieces] = bytes;
-    return o->n_pieces++;
-}
-
-static struct mtlm_unit *add_unit(struct mtlm_program *program, int bucket,
-                                  int first)
-{
-    struct mtlm_offloaded *o = &program->offloaded;
-
-    o->unit = mtlm_realloc(o->unit, o->n_units + 1, sizeof(*o->unit));
-    o->unit[o->n_units] = (struct mtlm_unit){.bucket = bucket,
-                                             .first = first,
-                                             .piece = o->n_pieces,
-                                             .saved_piece = -1};
-    return &o->unit[o->n_units++];
-}
-
-static void add_param(struct mtlm_program *program, struct mtlm_unit *unit,
-                      int place)
-{
-    const struct mtlm_parameter *p =
-        &program->param[program->bucket[unit->bucket].param[place]];
-    const struct moments t = moments_of(p);
-
-    for (int i = 0; i < t.n; i++)
-        t.tensor[i]->piece = add_piece(
-            &program->offloaded, (int64_t) mtlm_tensor_bytes(t.tensor[i]));
-    unit->n = place + 1 - unit->first;
-    unit->pieces += t.n;
-    unit->bytes += bytes_of(p);
 }
 
 static int largest_first(const void *a, const void *b)
@@ -119,7 +195,19 @@ static int64_t choose_slot(const struct mtlm_program *program)
     return slot;
 }
 
-static void deal_out(struct mtlm_program *program, int bucket, int64_t most)
+static void add_moments(struct mtlm_program *program, struct mtlm_unit *unit,
+                        int place)
+{
+    const struct moments t =
+        moments_of(mtlm_offload_param(program, unit, place));
+
+    for (int i = 0; i < t.n; i++)
+        add_tensor(program, unit, t.tensor[i]);
+    unit->n = place + 1 - unit->first;
+}
+
+static void deal_out_moments(struct mtlm_program *program, int bucket,
+                             int64_t most)
 {
     const struct mtlm_bucket *b = &program->bucket[bucket];
     struct mtlm_unit *unit = NULL;
@@ -130,40 +218,31 @@ static void deal_out(struct mtlm_program *program, int bucket, int64_t most)
         if (bytes == 0 || bytes > most)
             continue;
         if (!unit || unit->bytes + bytes > most)
-            unit = add_unit(program, bucket, i);
-        add_param(program, unit, i);
+            unit = add_unit(program, MTLM_STORE_MOMENT, bucket, i);
+        add_moments(program, unit, i);
     }
 }
 
-/* Makes the tensors of a parameter views of a slot, from offset on, as they lie
- * in the file.  Returns the offset behind them. */
-static int64_t place_param(struct mtlm_program *program,
-                           const struct mtlm_tensor *slot,
-                           const struct mtlm_parameter *p, int64_t offset)
+/* Places the moments of a unit in its slot, as they lie in the file. */
+static void place_moments(struct mtlm_program *program,
+                          const struct mtlm_unit *unit)
 {
-    const struct moments t = moments_of(p);
+    const int number = (int) (unit - program->offloaded.unit);
+    int64_t at = 0;
 
-    for (int i = 0; i < t.n; i++) {
-        t.tensor[i]->view = true;
-        mtlm_graph_place(program->graph, t.tensor[i], slot->block, offset);
-        offset +=
-            mtlm_offload_file_padded((int64_t) mtlm_tensor_bytes(t.tensor[i]));
+    for (int i = unit->first; i < unit->first + unit->n; i++) {
+        const struct moments t =
+            moments_of(mtlm_offload_param(program, unit, i));
+
+        for (int k = 0; k < t.n && t.tensor[k]->unit == number; k++) {
+            place_in_slot(program, unit, t.tensor[k], at);
+            at += mtlm_offload_file_padded(
+                (int64_t) mtlm_tensor_bytes(t.tensor[k]));
+        }
     }
-    return offset;
 }
 
-static void place_unit(struct mtlm_program *program,
-                       const struct mtlm_unit *unit)
-{
-    int64_t at = unit->slot->offset;
-
-    for (int i = unit->first; i < unit->first + unit->n; i++)
-        if (mtlm_offload_has(mtlm_offload_param(program, unit, i)))
-            at = place_param(program, unit->slot,
-                             mtlm_offload_param(program, unit, i), at);
-}
-
-/* Gives the parameters that stay in memory a block of their own. */
+/* Gives the moments that stay in memory a block of their own. */
 static void place_others(struct mtlm_program *program)
 {
     const int block = mtlm_graph_block(program->graph);
@@ -171,93 +250,162 @@ static void place_others(struct mtlm_program *program)
     for (int i = 0; i < program->n_params; i++) {
         const struct moments t = moments_of(&program->param[i]);
 
-        for (int k = 0; k < t.n && t.tensor[k]->piece < 0; k++)
+        for (int k = 0; k < t.n && t.tensor[k]->unit < 0; k++)
             mtlm_graph_place(program->graph, t.tensor[k], block,
                              mtlm_offload_file_padded(
                                  (int64_t) program->graph->block[block]));
     }
 }
 
-static struct mtlm_tensor *add_slot(struct mtlm_program *program, int block,
-                                    int number, int64_t bytes)
+static void create_moments(struct mtlm_program *program)
 {
-    char name[32];
-    struct mtlm_tensor *slot;
+    struct slots slots = {.program = program,
+                          .storage = MTLM_STORE_MOMENT,
+                          .bytes = choose_slot(program),
+                          .block = -1};
+    struct mtlm_offloaded *o = &program->offloaded;
+    const int first = o->n_units;
 
-    snprintf(name, sizeof(name), "offload.slot.%d", number);
-    slot = mtlm_graph_tensor(program->graph, MTLM_STORE_MOMENT, name,
-                             MTLM_SHAPE(bytes / (int64_t) sizeof(mtlm_real)),
-                             MTLM_REAL);
-    mtlm_graph_place(program->graph, slot, block, number * bytes);
-    return slot;
+    for (int b = 0; b < program->n_buckets; b++)
+        deal_out_moments(program, b, slots.bytes);
+    for (int u = first; u < o->n_units; u++) {
+        take_slot(&slots, &o->unit[u]);
+        place_moments(program, &o->unit[u]);
+    }
+    end_slots(&slots);
+    place_others(program);
+}
+
+/* ---- weights and gradients ---- */
+
+static struct mtlm_tensor *tensor_of(const struct mtlm_parameter *p,
+                                     enum mtlm_storage storage)
+{
+    return storage == MTLM_STORE_PARAM ? p->weight : p->grad;
+}
+
+/* Returns whether the bucket may travel: not the bucket of a word embedding. */
+static bool may_travel(const struct mtlm_program *program,
+                       const struct mtlm_bucket *bucket)
+{
+    return program->param[bucket->param[0]].kind != MTLM_PARAM_WORD;
+}
+
+/* Moves all tensors of a bucket's block into the slot of its unit. */
+static void move_block(struct mtlm_program *program, struct mtlm_unit *unit)
+{
+    struct mtlm_graph *graph = program->graph;
+    const int block =
+        tensor_of(mtlm_offload_param(program, unit, 0), unit->storage)->block;
+
+    for (int i = 0; i < graph->n_tensors; i++) {
+        struct mtlm_tensor *t = graph->tensor[i];
+
+        if (t->block != block)
+            continue;
+        t->unit = (int) (unit - program->offloaded.unit);
+        place_in_slot(program, unit, t, t->offset);
+    }
+    graph->block[block] = 0;
+}
+
+/* Returns the bytes of a bucket's block in the file. */
+static int64_t block_bytes(const struct mtlm_program *program,
+                           const struct mtlm_bucket *bucket,
+                           enum mtlm_storage storage)
+{
+    const int block =
+        tensor_of(&program->param[bucket->param[0]], storage)->block;
+
+    return mtlm_offload_file_padded((int64_t) program->graph->block[block]);
+}
+
+/* Adds a tensor of a block as a piece, behind a piece for the gap before the
+ * tensor: the file has the gaps of memory. */
+static void add_placed(struct mtlm_program *program, struct mtlm_unit *unit,
+                       struct mtlm_tensor *tensor)
+{
+    if (tensor->offset > unit->bytes) {
+        add_piece(&program->offloaded, tensor->offset - unit->bytes);
+        unit->pieces++;
+        unit->bytes = tensor->offset;
+    }
+    add_tensor(program, unit, tensor);
+}
+
+static void add_block(struct slots *slots, int bucket)
+{
+    struct mtlm_program *program = slots->program;
+    struct mtlm_unit *unit = add_unit(program, slots->storage, bucket, 0);
+
+    unit->n = program->bucket[bucket].n;
+    for (int i = 0; i < unit->n; i++)
+        add_placed(
+            program, unit,
+            tensor_of(mtlm_offload_param(program, unit, i), slots->storage));
+    take_slot(slots, unit);
+    move_block(program, unit);
+}
+
+/* Makes `most` of the n buckets that may travel units, spread evenly. */
+static void create_blocks(struct mtlm_program *program,
+                          enum mtlm_storage storage, int most)
+{
+    struct slots slots = {
+        .program = program, .storage = storage, .block = -1};
+    int n = 0, at = 0;
+
+    for (int b = 0; b < program->n_buckets; b++)
+        n += may_travel(program, &program->bucket[b]);
+    most = most < n ? most : n;
+    for (int pass = 0; pass < 2; pass++) {
+        at = 0;
+        for (int b = 0; b < program->n_buckets; b++) {
+            const struct mtlm_bucket *bucket = &program->bucket[b];
+            int64_t bytes;
+
+            if (!may_travel(program, bucket))
+                continue;
+            at++;
+            if ((int64_t) at * most / n == (int64_t) (at - 1) * most / n)
+                continue;
+            bytes = pass == 0 ? block_bytes(program, bucket, storage) : 0;
+            slots.bytes = bytes > slots.bytes ? bytes : slots.bytes;
+            if (pass == 1)
+                add_block(&slots, b);
+        }
+    }
+    end_slots(&slots);
+}
+
+bool mtlm_offload_has_gradients(const struct mtlm_program *program,
+                                const struct mtlm_bucket *bucket)
+{
+    return program->param[bucket->param[0]].grad->unit >= 0;
 }
 
 void mtlm_offload_create(struct mtlm_program *program)
 {
-    struct mtlm_offloaded *o = &program->offloaded;
-    const int64_t most = choose_slot(program);
-    struct mtlm_tensor *slot[MTLM_OFFLOAD_SLOTS] = {NULL};
-    int block;
+    const struct mtlm_offload_amount *amount =
+        &program->config.offload_amount;
 
-    for (int b = 0; b < program->n_buckets; b++)
-        deal_out(program, b, most);
-    if (o->n_units == 0)
-        return;
-    block = mtlm_graph_block(program->graph);
-    program->graph->stage = -1;
-    for (int u = 0; u < o->n_units; u++) {
-        struct mtlm_tensor **mine = &slot[u % MTLM_OFFLOAD_SLOTS];
-
-        if (!*mine)
-            *mine = add_slot(program, block, u, most);
-        o->unit[u].slot = *mine;
-        place_unit(program, &o->unit[u]);
+    if (mtlm_offload_streams(&program->config)) {
+        create_blocks(program, MTLM_STORE_PARAM, amount->weights);
+        if (!program->config.eval_only)
+            create_blocks(program, MTLM_STORE_GRAD, amount->gradients);
     }
-    place_others(program);
+    if (!program->config.eval_only)
+        create_moments(program);
 }
 
-double mtlm_offload_bytes(const struct mtlm_program *program)
-{
-    const struct mtlm_offloaded *o = &program->offloaded;
-    double bytes = 0;
-
-    for (int i = 0; i < o->n_pieces; i++)
-        bytes += (double) mtlm_offload_file_padded(o->piece[i]);
-    return bytes;
-}
-
-/* ---- nodes ---- */
-
-/* Appends a load or a store of pieces from `first` on. */
-static struct mtlm_node *build_transfer(struct mtlm_program *program,
-                                        const struct mtlm_unit *unit,
-                                        enum mtlm_op_kind kind, int first)
-{
-    const union mtlm_attr attr = {.disk = {first, unit->pieces}};
-    struct mtlm_tensor *slot = unit->slot;
-    struct mtlm_node *node =
-        mtlm_graph_call(program->graph, kind, &attr, &slot);
-
-    node->bytes = (double) unit->bytes;
-    return node;
-}
-
-void mtlm_offload_build_load(struct mtlm_program *program,
-                             const struct mtlm_unit *unit)
-{
-    build_transfer(program, unit, MTLM_OP_LOAD, unit->piece);
-}
-
-void mtlm_offload_build_store(struct mtlm_program *program,
-                              const struct mtlm_unit *unit)
-{
-    build_transfer(program, unit, MTLM_OP_STORE, unit->piece);
-}
+/* ---- copies for checkpoints ---- */
 
 void mtlm_offload_build_copy(struct mtlm_program *program,
                              struct mtlm_unit *unit)
 {
     struct mtlm_offloaded *o = &program->offloaded;
+    const union mtlm_attr attr = {.disk = {o->n_pieces, unit->pieces}};
+    struct mtlm_node *node;
 
     unit->saved_piece = o->n_pieces;
     for (int i = 0; i < unit->pieces; i++)
@@ -265,8 +413,7 @@ void mtlm_offload_build_copy(struct mtlm_program *program,
     unit->saved = mtlm_graph_tensor(program->graph, MTLM_STORE_CONTROL,
                                     "offload.saved", MTLM_SHAPE(1), MTLM_F64);
     unit->saved->stage = -1; /* no ring */
-    mtlm_offload_build_load(program, unit);
-    mtlm_node_add_use(
-        build_transfer(program, unit, MTLM_OP_STORE, unit->saved_piece),
-        unit->saved, MTLM_W, true);
+    node = mtlm_graph_call(program->graph, MTLM_OP_STORE, &attr, &unit->slot);
+    node->bytes = (double) unit->bytes;
+    mtlm_node_add_use(node, unit->saved, MTLM_W, true);
 }

@@ -1,54 +1,60 @@
 #ifndef MTLM_GRAPH_OFFLOAD_H
 #define MTLM_GRAPH_OFFLOAD_H
 
-/* Moments and masters on a disk: --offload optimizer.
+/* State of a rank on a disk: --offload.
  *
- * A unit is a few neighbours of a bucket: their moments, and masters.  All
- * units share MTLM_OFFLOAD_SLOTS slots of memory, in turn.  An iteration loads
- * each unit into its slot, steps the parameters, and stores the unit:
+ * A unit is state of a bucket that travels as one: its weights, its gradients,
+ * or moments and masters of a few neighbours.  Units of a kind share
+ * MTLM_OFFLOAD_SLOTS slots of memory, in turn.  The tensors of a unit are views
+ * of its slot, so the nodes that use them are those of a program without
+ * offloading, with the same bits.
  *
- *   load 0, Adam 0, store 0, load 1, Adam 1, store 1, ...
+ * mtlm_offload_apply() (graph/build/offload_items.h) puts a load before the
+ * first node that needs a unit, and a store behind the last node that changes a
+ * unit, before another unit takes the slot.  A load waits for nothing but its
+ * slot: with three slots, one unit is loaded, one is in use, one is stored.
  *
- * A load waits for nothing but its slot.  So the loads of the first units run
- * while the passes compute, and a later load runs beside the steps and stores
- * of the units before.  With three slots, one unit is loaded, one is stepped,
- * one is stored.
+ * A load and a store write the slot; all nodes in between read the slot as a
+ * control use.  A load of pieces that nobody has written yields zeros without a
+ * read: the first gradients, the first moments, and gradients behind their
+ * step.
  *
- * The tensors of a unit are views of its slot: the nodes that step parameters
- * are those of a program without offloading, with the same bits.  A load writes
- * the slot, these nodes read it as a control use, and a store writes it again,
- * without a change: so they lie between load and store.
+ * Moments: the largest parameter that travels decides the size of a slot.
+ * Smaller parameters share units, so that a disk sees long requests.  A
+ * parameter that is far larger than the others, such as a word embedding, stays
+ * in memory where that takes less than three slots of its size.
  *
- * The largest parameter that travels decides the size of a slot.  Smaller ones
- * share units, so that a disk sees long requests.  A parameter that is far
- * larger than the others, such as a word embedding, stays in memory where that
- * takes less than three slots of its size. */
+ * Gradients and weights travel by buckets.  Those that travel are spread evenly
+ * over the layers, so that the disk has time between two loads.  A word
+ * embedding stays: the first and the last stage use the embedding. */
 
 #include "graph/build/program.h"
 
 enum { MTLM_OFFLOAD_SLOTS = 3 };
 
-/* Deals the moments and masters of all buckets out to units, places the units
- * in the rank's file and in slots.  Call when all moments exist. */
+/* Deals the state of all buckets out to units, places units in the rank's file
+ * and in slots.  Call when all moments exist. */
 void mtlm_offload_create(struct mtlm_program *program);
 
-/* Returns whether the parameter's moments live on the disk. */
-bool mtlm_offload_has(const struct mtlm_parameter *p);
+/* Returns whether gradients or weights travel.  Then microbatches go through
+ * one virtual stage after another, so that each unit is loaded once per
+ * pass. */
+bool mtlm_offload_streams(const struct mtlm_program_config *config);
+
+/* Returns the microbatches that go through a virtual stage together; the number
+ * divides those of an iteration, but for the last group. */
+int mtlm_offload_group(const struct mtlm_program_config *config);
+
+/* Returns whether the bucket's gradients live on the disk. */
+bool mtlm_offload_has_gradients(const struct mtlm_program *program,
+                                const struct mtlm_bucket *bucket);
 
 /* Returns the parameter at a place of the unit's bucket. */
 struct mtlm_parameter *mtlm_offload_param(const struct mtlm_program *program,
                                           const struct mtlm_unit *unit,
                                           int place);
 
-/* Appends the node that reads a unit from the disk. */
-void mtlm_offload_build_load(struct mtlm_program *program,
-                             const struct mtlm_unit *unit);
-
-/* Appends the node that writes a unit to the disk. */
-void mtlm_offload_build_store(struct mtlm_program *program,
-                              const struct mtlm_unit *unit);
-
-/* Appends the nodes that copy a unit to further pieces of the file, for a
+/* Appends the node that copies a unit to further pieces of the file, for a
  * checkpoint, and creates these pieces. */
 void mtlm_offload_build_copy(struct mtlm_program *program,
                              struct mtlm_unit *unit);

@@ -123,28 +123,50 @@ static void sum_up_gradients(struct mtlm_program *program,
     }
 }
 
-/* All calls write one tensor and so run in program order.  The end of the model
- * comes first, where gradients are complete first. */
-static void measure_gradients(struct mtlm_program *program)
-{
-    CALL(program, ZERO, NULL, program->status);
-    for (int i = program->n_buckets - 1; i >= 0; i--)
-        sum_up_gradients(program, &program->bucket[i]);
-}
-
-static void count_zeros(struct mtlm_program *program)
+static void count_zeros(struct mtlm_program *program,
+                        const struct mtlm_bucket *bucket)
 {
     const int64_t slot =
         mtlm_optimizer_status_sums(&program->config) + MTLM_STATUS_ZEROS;
     struct mtlm_bundle zeros = {.program = program,
                                 .kind = MTLM_OP_COUNT_ZEROS};
 
-    for (int i = 0; i < program->n_params; i++) {
-        const struct mtlm_parameter *p = &program->param[i];
+    for (int i = 0; i < bucket->n; i++) {
+        const struct mtlm_parameter *p = &program->param[bucket->param[i]];
 
         if (counts_gradient(program, p))
             sum_up(&zeros, p, p->reduced, p->first, slot, program->status);
     }
+}
+
+static void measure_bucket(struct mtlm_program *program,
+                           const struct mtlm_bucket *bucket)
+{
+    sum_up_gradients(program, bucket);
+    if (program->config.count_zeros)
+        count_zeros(program, bucket);
+}
+
+void mtlm_optimizer_build_sums(struct mtlm_program *program, int chunk)
+{
+    mtlm_graph_at(program->graph, &program->stage[chunk].reduce,
+                  MTLM_PHASE_OPTIMIZER, program->stage[chunk].stage, -1);
+    for (int i = program->n_buckets - 1; i >= 0; i--)
+        if (program->bucket[i].chunk == chunk
+            && mtlm_offload_has_gradients(program, &program->bucket[i]))
+            measure_bucket(program, &program->bucket[i]);
+}
+
+/* All calls write one tensor and so run in program order.  The end of the model
+ * comes first, where gradients are complete first.  Gradients that travel have
+ * their sums already. */
+static void measure_gradients(struct mtlm_program *program)
+{
+    if (!mtlm_offload_streams(&program->config))
+        CALL(program, ZERO, NULL, program->status);
+    for (int i = program->n_buckets - 1; i >= 0; i--)
+        if (!mtlm_offload_has_gradients(program, &program->bucket[i]))
+            measure_bucket(program, &program->bucket[i]);
 }
 
 static void write_status(struct mtlm_program *program)
@@ -153,8 +175,6 @@ static void write_status(struct mtlm_program *program)
     union mtlm_attr slot = {.status = {0, 1}};
 
     measure_gradients(program);
-    if (program->config.count_zeros)
-        count_zeros(program);
     if (program->loss) {
         /* The ranks of a tensor-parallel group have the same loss. */
         slot.status.slot = sums + MTLM_STATUS_LOSS;
@@ -183,38 +203,16 @@ static void measure_weight(struct mtlm_bundle *squares,
                program->params_sums);
 }
 
-/* Reads the masters of a unit from the disk again, and sums up their squares.
- * The slot is free for another unit after the sums. */
-static void measure_unit(struct mtlm_program *program,
-                         const struct mtlm_unit *unit)
-{
-    mtlm_offload_build_load(program, unit);
-    for (int i = unit->first; i < unit->first + unit->n; i++) {
-        struct mtlm_bundle alone = {.program = program,
-                                    .kind = MTLM_OP_SQUARE_SUM};
-
-        if (mtlm_offload_has(mtlm_offload_param(program, unit, i)))
-            measure_weight(&alone, mtlm_offload_param(program, unit, i));
-        if (alone.node)
-            mtlm_node_add_use(alone.node, unit->slot, MTLM_R, true);
-    }
-}
-
 /* Sums up the squares of the weights; of 16-bit weights, of their masters.
  */
 static void measure_weights(struct mtlm_program *program)
 {
-    const bool on_disk = program->config.value != MTLM_REAL
-                         && program->config.offload != MTLM_OFFLOAD_NONE;
     struct mtlm_bundle squares = {.program = program,
                                   .kind = MTLM_OP_SQUARE_SUM};
 
     CALL(program, ZERO, NULL, program->params_sums);
     for (int i = program->n_params - 1; i >= 0; i--)
-        if (!on_disk || !mtlm_offload_has(&program->param[i]))
-            measure_weight(&squares, &program->param[i]);
-    for (int u = 0; u < program->offloaded.n_units && on_disk; u++)
-        measure_unit(program, &program->offloaded.unit[u]);
+        measure_weight(&squares, &program->param[i]);
     if (mtlm_layout_ranks(&program->config.layout) > 1)
         CALL(program, ALL_REDUCE, &world_sum, program->params_sums);
     CALL(program, NORM, NULL, program->params_sums, program->params_norm);
@@ -236,15 +234,6 @@ static void clear_gradients(struct mtlm_program *program,
     }
 }
 
-/* Places the node that a bundle just began between load and store of slot;
- * NULL: memory of its own. */
-static void hold_slot(const struct mtlm_bundle *bundle,
-                      struct mtlm_tensor *slot)
-{
-    if (slot && bundle->calls == 1)
-        mtlm_node_add_use(bundle->node, slot, MTLM_R, true);
-}
-
 #define STEP(bundle, attr, ...)                                                \
     mtlm_bundle_add(bundle, attr, (struct mtlm_tensor *[]){__VA_ARGS__})
 
@@ -256,49 +245,26 @@ static enum mtlm_op_kind step_kind(const struct mtlm_program_config *config)
                                             : MTLM_OP_ADAM;
 }
 
-/* Steps those of n parameters of a bucket, from `first` on, whose moments lie
- * in slot; NULL: in memory of their own. */
-static void step_params(struct mtlm_program *program,
-                        const struct mtlm_bucket *bucket, int first, int n,
-                        struct mtlm_tensor *slot)
+/* Steps the parameters of a bucket, then gathers the new weights.  A layer of
+ * the next iteration waits for its own bucket only. */
+static void step_bucket(struct mtlm_program *program,
+                        const struct mtlm_bucket *bucket)
 {
     const struct mtlm_program_config *config = &program->config;
     struct mtlm_bundle steps = {.program = program, .kind = step_kind(config)};
 
-    for (int i = first; i < first + n; i++) {
+    for (int i = 0; i < bucket->n; i++) {
         const struct mtlm_parameter *p = &program->param[bucket->param[i]];
         const union mtlm_attr adam = {.adam = {config->beta1, config->beta2,
                                                config->epsilon, p->info.decay,
                                                p->first}};
 
-        if (mtlm_offload_has(p) != (slot != NULL))
-            continue;
         if (p->master || p->before)
             STEP(&steps, &adam, p->reduced, program->control,
                  p->master ? p->master : p->before, p->m, p->v, p->weight);
         else if (p->m)
             STEP(&steps, &adam, p->reduced, program->control, p->weight, p->m,
                  p->v);
-        if (p->m)
-            hold_slot(&steps, slot);
-    }
-}
-
-/* Steps the parameters of a bucket, then gathers the new weights.  A layer of
- * the next iteration waits for its own bucket only. */
-static void step_bucket(struct mtlm_program *program, int number)
-{
-    const struct mtlm_bucket *bucket = &program->bucket[number];
-
-    step_params(program, bucket, 0, bucket->n, NULL);
-    for (int u = 0; u < program->offloaded.n_units; u++) {
-        const struct mtlm_unit *unit = &program->offloaded.unit[u];
-
-        if (unit->bucket != number)
-            continue;
-        mtlm_offload_build_load(program, unit);
-        step_params(program, bucket, unit->first, unit->n, unit->slot);
-        mtlm_offload_build_store(program, unit);
     }
     clear_gradients(program, bucket);
     mtlm_bucket_build_gather(program, bucket);
@@ -321,7 +287,9 @@ void mtlm_optimizer_build(struct mtlm_program *program)
     CALL(program, CONTROL, &control, program->status, program->control,
          program->report);
     for (int i = 0; i < program->n_buckets; i++)
-        step_bucket(program, i);
+        step_bucket(program, &program->bucket[i]);
+    if (mtlm_offload_streams(config)) /* before sums of the next iteration */
+        CALL(program, ZERO, NULL, program->status);
     if (config->params_norm)
         measure_weights(program);
 }
@@ -339,77 +307,46 @@ static union mtlm_attr values_of(const struct mtlm_program *program,
                                       .first_col = p->first_col}};
 }
 
-/* Fills a moment or a master that occupies slot; NULL: memory of its own. */
-static void fill_moment(struct mtlm_program *program,
-                        struct mtlm_tensor *tensor, const union mtlm_attr *attr,
-                        struct mtlm_tensor *slot)
+/* Clears a tensor that stays in memory.  Pieces of a file that nobody wrote
+ * read as zeros. */
+static void clear_tensor(struct mtlm_program *program,
+                         struct mtlm_tensor *tensor)
 {
-    struct mtlm_node *node =
-        mtlm_graph_call(program->graph, MTLM_OP_FILL, attr, &tensor);
-
-    if (slot)
-        mtlm_node_add_use(node, slot, MTLM_R, true);
+    if (tensor && tensor->unit < 0)
+        CALL(program, FILL, &zero, tensor);
 }
 
 /* Weight and master get the same random numbers; the weight is rounded. */
-static void init_moments(struct mtlm_program *program,
-                         const struct mtlm_parameter *p,
-                         struct mtlm_tensor *slot)
-{
-    union mtlm_attr piece = values_of(program, p);
-
-    piece.fill.first = p->first;
-    piece.fill.cols = mtlm_shape_cols(&p->weight->shape);
-    if (p->master)
-        fill_moment(program, p->master, &piece, slot);
-    if (p->m) {
-        fill_moment(program, p->m, &zero, slot);
-        fill_moment(program, p->v, &zero, slot);
-    }
-}
-
 static void init_param(struct mtlm_program *program,
                        const struct mtlm_parameter *p)
 {
     const union mtlm_attr value = values_of(program, p);
+    union mtlm_attr piece = value;
 
-    if (p->grad)
-        CALL(program, FILL, &zero, p->grad);
+    piece.fill.first = p->first;
+    piece.fill.cols = mtlm_shape_cols(&p->weight->shape);
+    clear_tensor(program, p->grad);
     if (!p->weight->same)
         CALL(program, FILL, &value, p->weight);
-    if (!mtlm_offload_has(p))
-        init_moments(program, p, NULL);
-}
-
-/* Writes the first masters to the disk.  Without masters there is nothing to
- * write: pieces that nobody wrote read as zeros. */
-static void init_units(struct mtlm_program *program)
-{
-    if (program->config.value == MTLM_REAL)
-        return;
-    for (int u = 0; u < program->offloaded.n_units; u++) {
-        const struct mtlm_unit *unit = &program->offloaded.unit[u];
-
-        for (int i = unit->first; i < unit->first + unit->n; i++)
-            if (mtlm_offload_has(mtlm_offload_param(program, unit, i)))
-                init_moments(program, mtlm_offload_param(program, unit, i),
-                             unit->slot);
-        mtlm_offload_build_store(program, unit);
-    }
+    if (p->master)
+        CALL(program, FILL, &piece, p->master);
+    clear_tensor(program, p->m);
+    clear_tensor(program, p->v);
 }
 
 void mtlm_optimizer_build_init(struct mtlm_program *program)
 {
     const union mtlm_attr control = {
         .control = {.scale = program->config.loss_scale}};
+    const bool sums = mtlm_offload_streams(&program->config);
     struct mtlm_tensor *const globals[] = {program->loss, program->eval_loss,
-                                           program->eval_status};
+                                           program->eval_status,
+                                           sums ? program->status : NULL};
 
     mtlm_graph_at(program->graph, &program->init_list, MTLM_PHASE_INIT,
                   mtlm_layout_stage(&program->config.layout, 0), -1);
     for (int i = 0; i < program->n_params; i++)
         init_param(program, &program->param[i]);
-    init_units(program);
     for (size_t i = 0; i < sizeof(globals) / sizeof(globals[0]); i++)
         if (globals[i])
             CALL(program, ZERO, NULL, globals[i]);

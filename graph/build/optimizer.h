@@ -11,6 +11,11 @@
  * node decides on norm, clipping, learning rate and skipping; Adam steps. */
 void mtlm_optimizer_build(struct mtlm_program *program);
 
+/* Appends the sums of gradients that travel to a disk to the list reduce of a
+ * virtual stage; the sums precede the store.  Call after
+ * mtlm_buckets_build_reduce(). */
+void mtlm_optimizer_build_sums(struct mtlm_program *program, int chunk);
+
 /* Appends the initialisation of parameters and moments; global tensors become
  * zero. */
 void mtlm_optimizer_build_init(struct mtlm_program *program);

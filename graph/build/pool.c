@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "graph/build/offload.h"
 #include "graph/build/pool.h"
 #include "graph/build/program.h"
 
@@ -210,12 +211,8 @@ static void make_ring(struct sharing *sharing, struct ring *ring)
     free(ring->place);
 }
 
-static void share_rings(struct sharing *sharing, const struct mtlm_list *list,
-                        const struct mtlm_list *other)
+static void make_rings(struct sharing *sharing)
 {
-    join_list(sharing, list);
-    if (other)
-        join_list(sharing, other);
     for (int i = 0; i < sharing->n_rings; i++)
         make_ring(sharing, &sharing->ring[i]);
     free(sharing->ring);
@@ -223,31 +220,70 @@ static void share_rings(struct sharing *sharing, const struct mtlm_list *list,
     sharing->n_rings = 0;
 }
 
+/* Lists of a virtual stage whose tensors may share rings. */
+struct lists {
+    const struct mtlm_list *list[2]; /* NULL: one only */
+};
+enum { MOST_LISTS = 4 };
+
+/* Writes the lists of a stage, MOST_LISTS at most; returns their number. */
+static int find_lists(const struct mtlm_program_config *config,
+                      const struct mtlm_stage *stage, struct lists *lists)
+{
+    const bool shares = config->schedule->fused
+                        || config->recompute.granularity != MTLM_RECOMPUTE_NONE
+                        || mtlm_program_splits_rows(config);
+
+    lists[0] = (struct lists){{&stage->prompt, &stage->step}};
+    if (!shares) {
+        lists[1] = (struct lists){{&stage->eval}};
+        return 2;
+    }
+    lists[1] = (struct lists){{&stage->forward, &stage->eval}};
+    lists[2] = (struct lists){{&stage->backward}};
+    lists[3] = (struct lists){{&stage->weight}};
+    return 4;
+}
+
+static void join_lists(struct sharing *sharing, const struct lists *lists)
+{
+    for (int k = 0; k < 2; k++)
+        if (lists->list[k])
+            join_list(sharing, lists->list[k]);
+}
+
+/* Makes each stage share rings within itself; together: all stages share.  A
+ * microbatch is in one stage at a time where a rank goes through its stages one
+ * after another. */
+static void share_rings(struct sharing *sharing, bool together)
+{
+    const struct mtlm_program *program = sharing->program;
+    const int v = program->config.layout.virtual_stages;
+    struct lists lists[MOST_LISTS];
+    const int n = find_lists(&program->config, &program->stage[0], lists);
+
+    for (int k = 0; k < n; k++) {
+        for (int c = 0; c < v; c++) {
+            find_lists(&program->config, &program->stage[c], lists);
+            join_lists(sharing, &lists[k]);
+            if (!together)
+                make_rings(sharing);
+        }
+        make_rings(sharing);
+    }
+}
+
 void mtlm_pool_apply(struct mtlm_program *program)
 {
     const struct mtlm_program_config *config = &program->config;
     struct sharing sharing = {.program = program};
-    const bool shares = config->schedule->fused
-                        || config->recompute.granularity != MTLM_RECOMPUTE_NONE
-                        || mtlm_program_splits_rows(config);
 
     sharing.life =
         mtlm_calloc(program->graph->n_tensors, sizeof(*sharing.life));
     sharing.again =
         mtlm_calloc(config->model.num_layers, sizeof(*sharing.again));
     note_lives(&sharing);
-    for (int c = 0; c < config->layout.virtual_stages; c++) {
-        const struct mtlm_stage *stage = &program->stage[c];
-
-        share_rings(&sharing, &stage->prompt, &stage->step);
-        if (!shares) {
-            share_rings(&sharing, &stage->eval, NULL);
-            continue;
-        }
-        share_rings(&sharing, &stage->forward, &stage->eval);
-        share_rings(&sharing, &stage->backward, NULL);
-        share_rings(&sharing, &stage->weight, NULL);
-    }
+    share_rings(&sharing, mtlm_offload_streams(config));
     free(sharing.life);
     free(sharing.again);
 }

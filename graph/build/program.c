@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "graph/build/offload.h"
 #include "graph/build/program.h"
 #include "graph/build/version.h"
 #include "runtime/base/memory.h"
@@ -66,6 +67,7 @@ bool mtlm_program_is_ordered(const struct mtlm_program_config *config)
         return false;
     return config->follow == MTLM_FOLLOW_STRICT
            || (config->follow == MTLM_FOLLOW_HINT && config->layout.workers == 1
+               && !mtlm_offload_streams(config)
                && mtlm_order_ascends(config->order, &boxes));
 }
 

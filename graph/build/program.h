@@ -62,6 +62,13 @@ struct mtlm_decoding {
 enum mtlm_offload {
     MTLM_OFFLOAD_NONE,
     MTLM_OFFLOAD_OPTIMIZER, /* moments and masters */
+    MTLM_OFFLOAD_ALL,       /* and gradients, weights and layer inputs */
+};
+
+/* How much goes to the disk with MTLM_OFFLOAD_ALL.  A bucket counts as one; the
+ * buckets of word embeddings stay in memory. */
+struct mtlm_offload_amount {
+    int gradients, weights; /* buckets of a rank whose state travels, at most */
 };
 
 struct mtlm_profile;
@@ -101,6 +108,7 @@ struct mtlm_program_config {
     bool distributed_optimizer; /* graph/build/bucket.h */
     int64_t bucket_size;        /* elements; 0: MTLM_BUCKET_SIZE */
     enum mtlm_offload offload;
+    struct mtlm_offload_amount offload_amount;
     struct mtlm_recompute recompute;
     /* Recompute all nodes of a layer, as published code does, though no
      * gradient reads the outputs of some. */
@@ -197,13 +205,16 @@ struct mtlm_bucket {
     struct mtlm_tensor *idle;
 };
 
-/* Moments and masters of neighbours in a bucket, which travel between disk and
- * memory together (graph/build/offload.h). */
+/* State of a bucket that travels between disk and memory as one
+ * (graph/build/offload.h): the weights, the gradients, or moments and masters
+ * of neighbours. */
 struct mtlm_unit {
-    int bucket;        /* index into program->bucket */
-    int first, n;      /* parameters: places in the bucket's param[] */
-    int piece, pieces; /* of the rank's file: the first one, their number */
-    int64_t bytes;     /* of the pieces, with padding */
+    enum mtlm_storage storage; /* MTLM_STORE_PARAM, _GRAD or _MOMENT */
+    int bucket;                /* index into program->bucket */
+    int first, n;       /* parameters: places in the bucket's param[] */
+    int piece, pieces;  /* of the rank's file: the first one, their number */
+    int64_t bytes;      /* of the pieces, with padding */
+    int number_of_slot; /* among all slots of the rank */
     struct mtlm_tensor *slot; /* memory of the unit */
     /* Copy for a checkpoint: its first piece, -1: none; a tensor for ordering
      * that the end of the copy writes. */
@@ -214,9 +225,10 @@ struct mtlm_unit {
 /* Offloaded state of a rank; empty without config.offload. */
 struct mtlm_offloaded {
     struct mtlm_unit *unit; /* [n_units] */
-    int n_units;
+    int n_units, n_slots;
     int64_t *piece; /* [n_pieces] bytes of the pieces of the rank's file */
     int n_pieces;
+    double loaded_bytes, stored_bytes; /* per iteration */
 };
 
 /* One submission: a node, for one microbatch. */

@@ -7,6 +7,9 @@
 
 #include "graph/build/bucket.h"
 #include "graph/build/decode.h"
+#include "graph/build/items.h"
+#include "graph/build/offload.h"
+#include "graph/build/offload_items.h"
 #include "graph/build/optimizer.h"
 #include "graph/build/order_pool.h"
 #include "graph/build/pool.h"
@@ -169,17 +172,14 @@ static void add_items(struct mtlm_items *items, const struct mtlm_list *list,
 
         if (mtlm_ops[node->call.kind]->op_class == MTLM_CLASS_ALIAS)
             continue;
-        if (items->n == items->capacity) {
-            items->capacity = 2 * items->capacity + 256;
-            items->item = mtlm_realloc(items->item, items->capacity,
-                                       sizeof(*items->item));
-        }
-        items->item[items->n++] = (struct mtlm_item){
-            node, microbatch,
-            mtlm_priority(priority,
-                          priority->fused ? node->phase : mtlm_pool_phase(node),
-                          order, chunk),
-            -1};
+        mtlm_items_append(
+            items, (struct mtlm_item){
+                       node, microbatch,
+                       mtlm_priority(priority,
+                                     priority->fused ? node->phase
+                                                     : mtlm_pool_phase(node),
+                                     order, chunk),
+                       -1});
     }
 }
 
@@ -214,6 +214,29 @@ static void add_boxes(struct mtlm_program *program,
             add_box(program, priority, MTLM_PHASE_BACKWARD, c, i);
             add_box(program, priority, MTLM_PHASE_WEIGHT, c, i);
         }
+    }
+}
+
+/* The same boxes, virtual stage after virtual stage: a group of microbatches
+ * goes through a stage while the weights of that stage are in memory. */
+static void add_boxes_by_stage(struct mtlm_program *program,
+                               const struct mtlm_priority *priority)
+{
+    const int v = program->config.layout.virtual_stages;
+    const int m = program->config.microbatches;
+    const int group = mtlm_offload_group(&program->config);
+
+    for (int first = 0; first < m; first += group) {
+        const int end = first + group < m ? first + group : m;
+
+        for (int c = 0; c < v; c++)
+            for (int i = first; i < end; i++)
+                add_box(program, priority, MTLM_PHASE_FORWARD, c, i);
+        for (int c = v - 1; c >= 0; c--)
+            for (int i = first; i < end; i++) {
+                add_box(program, priority, MTLM_PHASE_BACKWARD, c, i);
+                add_box(program, priority, MTLM_PHASE_WEIGHT, c, i);
+            }
     }
 }
 
@@ -253,6 +276,8 @@ static void write_train(struct mtlm_program *program)
 
     if (mtlm_program_is_ordered(&program->config))
         add_boxes_in_order(program, &priority);
+    else if (mtlm_offload_streams(&program->config))
+        add_boxes_by_stage(program, &priority);
     else
         add_boxes(program, &priority);
     add_items(&program->train, &program->tail_list, &priority, -1, 0);
@@ -286,9 +311,14 @@ static void write_eval(struct mtlm_program *program)
      * microbatches. */
     const struct mtlm_priority priority = mtlm_program_priority(program);
 
-    for (int i = 0; i < mtlm_program_piece(&program->config); i++)
+    const int piece = mtlm_program_piece(&program->config);
+    const int group = mtlm_offload_streams(&program->config) ? piece : 1;
+
+    for (int first = 0; first < piece; first += group)
         for (int c = 0; c < v; c++)
-            add_items(&program->eval, &program->stage[c].eval, &priority, i, c);
+            for (int i = first; i < first + group; i++)
+                add_items(&program->eval, &program->stage[c].eval, &priority,
+                          i, c);
     add_items(&program->eval, &program->eval_tail_list, &priority, -1, 0);
 }
 
@@ -313,6 +343,32 @@ static void write_save(struct mtlm_program *program)
     const struct mtlm_priority priority = mtlm_program_priority(program);
 
     add_items(&program->save, &program->save_list, &priority, -1, 0);
+}
+
+/* Inserts the loads and stores of an iteration; with config.eval_only, of a
+ * piece of a validation; and notes their bytes. */
+static void note_transfers(struct mtlm_program *program)
+{
+    struct mtlm_items *items =
+        program->config.eval_only ? &program->eval : &program->train;
+    const struct mtlm_offload_bytes bytes = mtlm_offload_apply(program, items);
+
+    program->offloaded.loaded_bytes = bytes.loaded;
+    program->offloaded.stored_bytes = bytes.stored;
+}
+
+/* Counts the transfers of a program that has no items. */
+static void count_transfers(struct mtlm_program *program)
+{
+    if (program->offloaded.n_units == 0)
+        return;
+    if (program->config.eval_only)
+        write_eval(program);
+    else
+        write_train(program);
+    note_transfers(program);
+    mtlm_items_free(&program->train);
+    mtlm_items_free(&program->eval);
 }
 
 static void place_stages(struct mtlm_program *program)
@@ -347,6 +403,28 @@ static void build_stages(struct mtlm_program *program)
         mtlm_decode_build(program);
 }
 
+/* Writes all items, with loads and stores. */
+static void write_items(struct mtlm_program *program)
+{
+    const struct mtlm_program_config *config = &program->config;
+    struct mtlm_decode *decode = &program->decode;
+    struct mtlm_items *const lists[] = {
+        &program->init,  &program->save,       &decode->begin,
+        &decode->prompt, &decode->prompt_end,  &decode->step,
+        config->eval_only ? &program->train : &program->eval};
+
+    write_init(program);
+    if (!config->eval_only)
+        write_train(program);
+    if (config->eval_microbatches > 0)
+        write_eval(program);
+    write_decode(program);
+    write_save(program);
+    note_transfers(program);
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        mtlm_offload_apply(program, lists[i]);
+}
+
 struct mtlm_program *mtlm_program_build(
     const struct mtlm_program_config *config)
 {
@@ -363,8 +441,10 @@ struct mtlm_program *mtlm_program_build(
     mtlm_buckets_create(program);
     add_globals(program, program->stage[v - 1].last);
     build_stages(program);
-    for (int c = v - 1; c >= 0 && !config->eval_only; c--)
+    for (int c = v - 1; c >= 0 && !config->eval_only; c--) {
         mtlm_buckets_build_reduce(program, c);
+        mtlm_optimizer_build_sums(program, c);
+    }
     mtlm_optimizer_build_init(program);
     if (!config->eval_only)
         mtlm_optimizer_build(program);
@@ -379,14 +459,10 @@ struct mtlm_program *mtlm_program_build(
     mtlm_ring_apply(program);
     mtlm_pool_apply(program);
     mtlm_order_pool_apply(program);
+    mtlm_offload_hold_slots(program);
     if (config->outline)
-        return program;
-    write_init(program);
-    if (!config->eval_only)
-        write_train(program);
-    if (config->eval_microbatches > 0)
-        write_eval(program);
-    write_decode(program);
-    write_save(program);
+        count_transfers(program);
+    else
+        write_items(program);
     return program;
 }

@@ -47,7 +47,8 @@ static bool find_copies(const struct mtlm_program *program,
         const struct mtlm_parameter *p = mtlm_offload_param(program, unit, i);
 
         for (int s = 0; s < MTLM_SAVED_COUNT; s++)
-            if (p->saved[s] && p->saved[s]->piece >= 0) {
+            if (p->saved[s] && p->saved[s]->piece >= unit->piece
+                && p->saved[s]->piece < unit->piece + unit->pieces) {
                 p->saved[s]->piece += program->offloaded.n_pieces - unit->piece;
                 any = true;
             }

@@ -300,6 +300,8 @@ struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
                              .first_layer = program->stage[0].first_layer,
                              .parameters = parameters(program),
                              .file_bytes = mtlm_offload_bytes(program),
+                             .loaded_bytes = program->offloaded.loaded_bytes,
+                             .stored_bytes = program->offloaded.stored_bytes,
                              .process_bytes = process_bytes,
                              .runtime_bytes = process_bytes};
     const double kernels = kernel_bytes(program, false);

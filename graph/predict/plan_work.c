@@ -99,10 +99,6 @@ static int64_t add_list(const struct mtlm_program *program,
         if (class_of(node) == MTLM_CLASS_P2P
             || class_of(node) == MTLM_CLASS_COLLECTIVE)
             add_message(program, plan, node, times);
-        if (class_of(node) == MTLM_CLASS_DISK)
-            *(node->call.kind == MTLM_OP_LOAD ? &plan->loaded_bytes
-                                              : &plan->stored_bytes) +=
-                times * node->bytes;
     }
     return tasks;
 }

@@ -135,7 +135,9 @@ static void perform(struct work *work)
     r->record.start_ns = mtlm_now_ns();
     if (r->node)
         mtlm_policy_nodes_started(r->node);
-    if (r->stores) {
+    if (r->zeros) {
+        mtlm_offload_file_clear(io->config.file, r->first, r->n);
+    } else if (r->stores) {
         if (mtlm_offload_file_write(io->config.file, r->first, r->n, memory,
                                     &err)
             < 0)

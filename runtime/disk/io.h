@@ -28,6 +28,7 @@ struct mtlm_io_config {
 struct mtlm_io_request {
     bool stores;               /* else loads */
     int first, n;              /* pieces of the file */
+    bool zeros;                /* of a store: the pieces become zeros */
     starpu_data_handle_t slot; /* memory of the pieces, aligned like these */
     /* Ordering only: acquired as each mode says, never modified. */
     const struct starpu_data_descr *control; /* [n_control] */

@@ -313,6 +313,15 @@ int mtlm_offload_file_read(struct mtlm_offload_file *file, int first, int n,
     return 0;
 }
 
+void mtlm_offload_file_clear(struct mtlm_offload_file *file, int first, int n)
+{
+    assert(first >= 0 && n > 0 && first + n <= file->n);
+    for (int i = first; i < first + n; i++) {
+        file->piece[i].written = false;
+        keep(&file->piece[i], NULL);
+    }
+}
+
 /* ---- one piece, anywhere in memory ---- */
 
 static void *get_aligned(int64_t bytes)

@@ -56,7 +56,11 @@ int mtlm_offload_file_write(struct mtlm_offload_file *file, int first, int n,
 int mtlm_offload_file_read(struct mtlm_offload_file *file, int first, int n,
                            void *memory, struct mtlm_error *err);
 
-/* The same for one piece and memory anywhere, of the piece's bytes. */
+/* Makes n pieces, from `first` on, zeros again, without a call of the
+ * system. */
+void mtlm_offload_file_clear(struct mtlm_offload_file *file, int first, int n);
+
+/* Write and read one piece; memory lies anywhere and has the piece's bytes. */
 int mtlm_offload_file_put(struct mtlm_offload_file *file, int piece,
                           const void *memory, struct mtlm_error *err);
 int mtlm_offload_file_get(struct mtlm_offload_file *file, int piece,

@@ -165,6 +165,8 @@ static void transfer(struct interpreter *in, struct rank *rank)
     for (int i = first; i < first + node->call.attr.disk.n; i++) {
         if (node->call.kind == MTLM_OP_LOAD)
             memcpy(slot, rank->piece[i], o->piece[i]);
+        else if (node->call.attr.disk.zeros)
+            memset(rank->piece[i], 0, o->piece[i]);
         else
             memcpy(rank->piece[i], slot, o->piece[i]);
         slot += mtlm_offload_file_padded(o->piece[i]);

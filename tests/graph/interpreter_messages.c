@@ -49,8 +49,11 @@ static void move(struct interpreter *in, struct rank *rank, bool received,
     for (int i = 0; i < mtlm_node_n_uses(item->node); i++) {
         const struct mtlm_use use = mtlm_node_use(item->node, i);
         struct mtlm_tensor *t = use.tensor;
-        double *at =
-            flat + (bucket ? t->offset / (int) mtlm_dtype_bytes(t->dtype) : 0);
+        const int64_t first = mtlm_node_use(item->node, 0).tensor->offset;
+        double *at = flat
+                     + (bucket ? (t->offset - first)
+                                     / (int) mtlm_dtype_bytes(t->dtype)
+                               : 0);
         void *p = interpreter_slot(rank, t, interpreter_use(in, item, t));
 
         if (use.control || (use.access == MTLM_W) != received)
