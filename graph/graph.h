@@ -68,9 +68,11 @@ struct mtlm_tensor {
      * reduce-scatter overwrites the whole block, so no node may read another
      * gradient of the block until all gradients are cleared. */
     bool view;
-    /* Piece of the rank's file that holds the tensor (graph/build/offload.h);
-     * -1: none. */
+    /* Place in the rank's file (graph/build/offload.h): piece, -1: none, and
+     * bytes behind the begin of the piece.  The tensor may end in a later
+     * piece. */
     int piece;
+    int64_t piece_offset;
     /* The unit that brings the tensor's memory from the disk; -1: the memory
      * stays. */
     int unit;

@@ -10,7 +10,6 @@
 #include "graph/build/bundle.h"
 #include "graph/build/offload.h"
 #include "graph/build/version.h"
-#include "runtime/file/offload_file.h"
 
 /* Tensors and shards begin at multiples of ALIGN elements: a cache line in
  * fp32, half a line of 16-bit weights. */
@@ -19,15 +18,6 @@ enum { ALIGN = 64 / sizeof(mtlm_real) };
 static int64_t round_up(int64_t n, int64_t multiple)
 {
     return (n + multiple - 1) / multiple * multiple;
-}
-
-/* Returns the elements to whose multiples tensors of a bucket are aligned: a
- * bucket that may travel has the blocks of a disk. */
-static int64_t align_of(const struct mtlm_program_config *config)
-{
-    return mtlm_offload_streams(config)
-               ? MTLM_OFFLOAD_ALIGN / (int64_t) mtlm_dtype_bytes(config->value)
-               : ALIGN;
 }
 
 bool mtlm_buckets_sharded(const struct mtlm_program_config *config)
@@ -151,8 +141,7 @@ static void place_bucket(struct mtlm_program *program,
         if (p->grad)
             mtlm_graph_place(graph, p->grad, grads,
                              bucket->elems * sizeof(mtlm_real));
-        bucket->elems += round_up(mtlm_tensor_elems(p->weight),
-                                  align_of(&program->config));
+        bucket->elems += round_up(mtlm_tensor_elems(p->weight), ALIGN);
     }
     bucket->elems =
         round_up(bucket->elems, (int64_t) ALIGN * program->config.layout.dp);

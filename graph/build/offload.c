@@ -19,17 +19,20 @@ bool mtlm_offload_streams(const struct mtlm_program_config *config)
 
 int mtlm_offload_group(const struct mtlm_program_config *config)
 {
-    return (int) config->microbatches;
+    const int group = config->offload_amount.group;
+
+    return group > 0 && group < config->microbatches
+               ? group
+               : (int) config->microbatches;
 }
 
 /* ---- pieces and units ---- */
 
-/* Adds a piece to the rank's file; returns its number. */
-static int add_piece(struct mtlm_offloaded *o, int64_t bytes)
+/* Appends a piece to the rank's file. */
+static void append_piece(struct mtlm_offloaded *o, int64_t bytes)
 {
     o->piece = mtlm_realloc(o->piece, o->n_pieces + 1, sizeof(*o->piece));
-    o->piece[o->n_pieces] = bytes;
-    return o->n_pieces++;
+    o->piece[o->n_pieces++] = bytes;
 }
 
 static struct mtlm_unit *add_unit(struct mtlm_program *program,
@@ -47,14 +50,11 @@ static struct mtlm_unit *add_unit(struct mtlm_program *program,
     return &o->unit[o->n_units++];
 }
 
-/* Makes the tensor the next piece of the unit that was added last. */
-static void add_tensor(struct mtlm_program *program, struct mtlm_unit *unit,
-                       struct mtlm_tensor *tensor)
+/* Appends a piece to the unit that was added last. */
+static void add_piece(struct mtlm_program *program, struct mtlm_unit *unit,
+                      int64_t bytes)
 {
-    const int64_t bytes = (int64_t) mtlm_tensor_bytes(tensor);
-
-    tensor->unit = (int) (unit - program->offloaded.unit);
-    tensor->piece = add_piece(&program->offloaded, bytes);
+    append_piece(&program->offloaded, bytes);
     unit->pieces++;
     unit->bytes += mtlm_offload_file_padded(bytes);
 }
@@ -195,14 +195,18 @@ static int64_t choose_slot(const struct mtlm_program *program)
     return slot;
 }
 
+/* Moments and masters are a piece each. */
 static void add_moments(struct mtlm_program *program, struct mtlm_unit *unit,
                         int place)
 {
     const struct moments t =
         moments_of(mtlm_offload_param(program, unit, place));
 
-    for (int i = 0; i < t.n; i++)
-        add_tensor(program, unit, t.tensor[i]);
+    for (int i = 0; i < t.n; i++) {
+        t.tensor[i]->unit = (int) (unit - program->offloaded.unit);
+        t.tensor[i]->piece = unit->piece + unit->pieces;
+        add_piece(program, unit, (int64_t) mtlm_tensor_bytes(t.tensor[i]));
+    }
     unit->n = place + 1 - unit->first;
 }
 
@@ -278,6 +282,10 @@ static void create_moments(struct mtlm_program *program)
 
 /* ---- weights and gradients ---- */
 
+/* Bytes of the pieces of a block.  A tensor is read and written by whole
+ * pieces. */
+enum { PIECE = 64 << 10 };
+
 static struct mtlm_tensor *tensor_of(const struct mtlm_parameter *p,
                                      enum mtlm_storage storage)
 {
@@ -291,7 +299,8 @@ static bool may_travel(const struct mtlm_program *program,
     return program->param[bucket->param[0]].kind != MTLM_PARAM_WORD;
 }
 
-/* Moves all tensors of a bucket's block into the slot of its unit. */
+/* Moves all tensors of a bucket's block into the slot of its unit.  Those with
+ * data of their own, not the views, have a place in the file. */
 static void move_block(struct mtlm_program *program, struct mtlm_unit *unit)
 {
     struct mtlm_graph *graph = program->graph;
@@ -304,6 +313,10 @@ static void move_block(struct mtlm_program *program, struct mtlm_unit *unit)
         if (t->block != block)
             continue;
         t->unit = (int) (unit - program->offloaded.unit);
+        if (!t->view) {
+            t->piece = unit->piece + (int) (t->offset / PIECE);
+            t->piece_offset = t->offset % PIECE;
+        }
         place_in_slot(program, unit, t, t->offset);
     }
     graph->block[block] = 0;
@@ -320,29 +333,16 @@ static int64_t block_bytes(const struct mtlm_program *program,
     return mtlm_offload_file_padded((int64_t) program->graph->block[block]);
 }
 
-/* Adds a tensor of a block as a piece, behind a piece for the gap before the
- * tensor: the file has the gaps of memory. */
-static void add_placed(struct mtlm_program *program, struct mtlm_unit *unit,
-                       struct mtlm_tensor *tensor)
-{
-    if (tensor->offset > unit->bytes) {
-        add_piece(&program->offloaded, tensor->offset - unit->bytes);
-        unit->pieces++;
-        unit->bytes = tensor->offset;
-    }
-    add_tensor(program, unit, tensor);
-}
-
 static void add_block(struct slots *slots, int bucket)
 {
     struct mtlm_program *program = slots->program;
     struct mtlm_unit *unit = add_unit(program, slots->storage, bucket, 0);
+    const int64_t bytes =
+        block_bytes(program, &program->bucket[bucket], slots->storage);
 
     unit->n = program->bucket[bucket].n;
-    for (int i = 0; i < unit->n; i++)
-        add_placed(
-            program, unit,
-            tensor_of(mtlm_offload_param(program, unit, i), slots->storage));
+    for (int64_t at = 0; at < bytes; at += PIECE)
+        add_piece(program, unit, bytes - at < PIECE ? bytes - at : PIECE);
     take_slot(slots, unit);
     move_block(program, unit);
 }
@@ -351,8 +351,7 @@ static void add_block(struct slots *slots, int bucket)
 static void create_blocks(struct mtlm_program *program,
                           enum mtlm_storage storage, int most)
 {
-    struct slots slots = {
-        .program = program, .storage = storage, .block = -1};
+    struct slots slots = {.program = program, .storage = storage, .block = -1};
     int n = 0, at = 0;
 
     for (int b = 0; b < program->n_buckets; b++)
@@ -386,8 +385,7 @@ bool mtlm_offload_has_gradients(const struct mtlm_program *program,
 
 void mtlm_offload_create(struct mtlm_program *program)
 {
-    const struct mtlm_offload_amount *amount =
-        &program->config.offload_amount;
+    const struct mtlm_offload_amount *amount = &program->config.offload_amount;
 
     if (mtlm_offload_streams(&program->config)) {
         create_blocks(program, MTLM_STORE_PARAM, amount->weights);
@@ -409,7 +407,7 @@ void mtlm_offload_build_copy(struct mtlm_program *program,
 
     unit->saved_piece = o->n_pieces;
     for (int i = 0; i < unit->pieces; i++)
-        add_piece(o, o->piece[unit->piece + i]);
+        append_piece(o, o->piece[unit->piece + i]);
     unit->saved = mtlm_graph_tensor(program->graph, MTLM_STORE_CONTROL,
                                     "offload.saved", MTLM_SHAPE(1), MTLM_F64);
     unit->saved->stage = -1; /* no ring */

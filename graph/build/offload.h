@@ -41,8 +41,8 @@ void mtlm_offload_create(struct mtlm_program *program);
  * pass. */
 bool mtlm_offload_streams(const struct mtlm_program_config *config);
 
-/* Returns the microbatches that go through a virtual stage together; the number
- * divides those of an iteration, but for the last group. */
+/* Returns the microbatches that go through a virtual stage together, at
+ * most. */
 int mtlm_offload_group(const struct mtlm_program_config *config);
 
 /* Returns whether the bucket's gradients live on the disk. */

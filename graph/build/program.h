@@ -62,13 +62,18 @@ struct mtlm_decoding {
 enum mtlm_offload {
     MTLM_OFFLOAD_NONE,
     MTLM_OFFLOAD_OPTIMIZER, /* moments and masters */
-    MTLM_OFFLOAD_ALL,       /* and gradients, weights and layer inputs */
+    MTLM_OFFLOAD_ALL,       /* and gradients and weights */
+    MTLM_OFFLOAD_AUTO,      /* of options, not of programs: as memory demands */
 };
 
 /* How much goes to the disk with MTLM_OFFLOAD_ALL.  A bucket counts as one; the
  * buckets of word embeddings stay in memory. */
 struct mtlm_offload_amount {
     int gradients, weights; /* buckets of a rank whose state travels, at most */
+    /* Microbatches that go through a virtual stage together; 0: all.  Memory
+     * holds the inputs of layers of these; each group loads the weights
+     * again. */
+    int group;
 };
 
 struct mtlm_profile;
@@ -211,7 +216,7 @@ struct mtlm_bucket {
 struct mtlm_unit {
     enum mtlm_storage storage; /* MTLM_STORE_PARAM, _GRAD or _MOMENT */
     int bucket;                /* index into program->bucket */
-    int first, n;       /* parameters: places in the bucket's param[] */
+    int first, n;              /* parameters: places in the bucket's param[] */
     int piece, pieces;  /* of the rank's file: the first one, their number */
     int64_t bytes;      /* of the pieces, with padding */
     int number_of_slot; /* among all slots of the rank */

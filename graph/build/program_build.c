@@ -173,13 +173,13 @@ static void add_items(struct mtlm_items *items, const struct mtlm_list *list,
         if (mtlm_ops[node->call.kind]->op_class == MTLM_CLASS_ALIAS)
             continue;
         mtlm_items_append(
-            items, (struct mtlm_item){
-                       node, microbatch,
-                       mtlm_priority(priority,
-                                     priority->fused ? node->phase
-                                                     : mtlm_pool_phase(node),
-                                     order, chunk),
-                       -1});
+            items, (struct mtlm_item){node, microbatch,
+                                      mtlm_priority(priority,
+                                                    priority->fused
+                                                        ? node->phase
+                                                        : mtlm_pool_phase(node),
+                                                    order, chunk),
+                                      -1});
     }
 }
 
@@ -312,13 +312,15 @@ static void write_eval(struct mtlm_program *program)
     const struct mtlm_priority priority = mtlm_program_priority(program);
 
     const int piece = mtlm_program_piece(&program->config);
-    const int group = mtlm_offload_streams(&program->config) ? piece : 1;
+    const int group = mtlm_offload_streams(&program->config)
+                          ? mtlm_offload_group(&program->config)
+                          : 1;
 
     for (int first = 0; first < piece; first += group)
         for (int c = 0; c < v; c++)
-            for (int i = first; i < first + group; i++)
-                add_items(&program->eval, &program->stage[c].eval, &priority,
-                          i, c);
+            for (int i = first; i < first + group && i < piece; i++)
+                add_items(&program->eval, &program->stage[c].eval, &priority, i,
+                          c);
     add_items(&program->eval, &program->eval_tail_list, &priority, -1, 0);
 }
 
@@ -408,10 +410,14 @@ static void write_items(struct mtlm_program *program)
 {
     const struct mtlm_program_config *config = &program->config;
     struct mtlm_decode *decode = &program->decode;
-    struct mtlm_items *const lists[] = {
-        &program->init,  &program->save,       &decode->begin,
-        &decode->prompt, &decode->prompt_end,  &decode->step,
-        config->eval_only ? &program->train : &program->eval};
+    struct mtlm_items *const lists[] = {&program->init,
+                                        &program->save,
+                                        &decode->begin,
+                                        &decode->prompt,
+                                        &decode->prompt_end,
+                                        &decode->step,
+                                        config->eval_only ? &program->train
+                                                          : &program->eval};
 
     write_init(program);
     if (!config->eval_only)

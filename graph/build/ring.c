@@ -8,10 +8,9 @@
 #include <string.h>
 
 #include "graph/build/offload.h"
+#include "graph/build/offload_rings.h"
 #include "graph/build/ring.h"
-#include "graph/build/ring_life.h"
 #include "graph/build/ring_order.h"
-#include "graph/build/stage.h"
 #include "runtime/base/memory.h"
 
 #define MIB (1024.0 * 1024)
@@ -212,42 +211,6 @@ static void lengthen_for_order(struct mtlm_program *program)
     free(times);
 }
 
-/* Returns whether the tensor outlives a box, in an order of stage after
- * stage. */
-static bool outlives_box(const struct mtlm_ring_life *life)
-{
-    for (int i = 1; i < life->n; i++)
-        if (life->box[i].stage != life->box[0].stage
-            || (life->box[i].phase == MTLM_PHASE_FORWARD)
-                   != (life->box[0].phase == MTLM_PHASE_FORWARD))
-            return true;
-    return false;
-}
-
-/* Gives tensors between the boxes of a microbatch a slot for each microbatch
- * that goes through a stage before the next stage begins. */
-static void lengthen_for_stages(struct mtlm_program *program)
-{
-    const struct mtlm_graph *graph = program->graph;
-    const int v = program->config.layout.virtual_stages;
-    const int piece = mtlm_program_piece(&program->config);
-    struct mtlm_ring_life *life = mtlm_ring_life_find(program);
-
-    for (int i = 0; i < graph->n_tensors; i++)
-        if (outlives_box(&life[i]))
-            graph->tensor[i]->slots =
-                fmax(graph->tensor[i]->slots,
-                     mtlm_offload_group(&program->config));
-    for (int c = 0; c < v && program->config.eval_microbatches > 0; c++) {
-        const struct mtlm_stage *stage = &program->stage[c];
-
-        for (int k = 0; k < mtlm_stage_parts(&program->config) && !stage->last;
-             k++)
-            stage->eval_output.part[k]->slots = piece;
-    }
-    mtlm_ring_life_free(life, graph->n_tensors);
-}
-
 void mtlm_ring_apply(struct mtlm_program *program)
 {
     const struct mtlm_program_config *config = &program->config;
@@ -267,5 +230,5 @@ void mtlm_ring_apply(struct mtlm_program *program)
         && !config->eval_only)
         lengthen_for_order(program);
     if (mtlm_offload_streams(config))
-        lengthen_for_stages(program);
+        mtlm_offload_rings_apply(program);
 }

@@ -23,6 +23,14 @@ static struct mtlm_tensor *add_copy(struct mtlm_program *program,
                                  tensor->shape, tensor->dtype);
 }
 
+/* Gives a copy the place of the tensor in the file. */
+static void place_copy(struct mtlm_tensor *copy,
+                       const struct mtlm_tensor *tensor)
+{
+    copy->piece = tensor->piece;
+    copy->piece_offset = tensor->piece_offset;
+}
+
 /* Copies a tensor in memory.  Copies of what is on the disk follow later, unit
  * by unit; here they get their piece of the unit, counted from 0. */
 static void append_copy(struct mtlm_program *program, struct mtlm_parameter *p,
@@ -33,7 +41,7 @@ static void append_copy(struct mtlm_program *program, struct mtlm_parameter *p,
     if (tensor->piece < 0)
         mtlm_graph_call(program->graph, MTLM_OP_SAVE, NULL, given);
     else
-        given[1]->piece = tensor->piece;
+        place_copy(given[1], tensor);
 }
 
 /* Returns whether the rank saves anything that the unit holds; sets the pieces

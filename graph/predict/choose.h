@@ -16,6 +16,7 @@ struct mtlm_hosts {
     double available;
     bool elsewhere;       /* the job has other machines, of unknown memory: no
                            * micro batch shrinks to fit */
+    double disk;          /* free bytes for offloaded state, on each machine */
     double unshared;      /* available, if no other process used the GPU */
     double process_bytes; /* resident bytes of each process before the choice */
 };

@@ -246,13 +246,14 @@ static double parameters(const struct mtlm_program *program)
     return n;
 }
 
-/* Returns the bytes of the largest piece of the rank's file; 0: no file. */
-static double largest_piece(const struct mtlm_program *program)
+/* Returns the bytes of the largest tensor in the rank's file; 0: no file. */
+static double largest_on_disk(const struct mtlm_program *program)
 {
     double most = 0;
 
-    for (int i = 0; i < program->offloaded.n_pieces; i++)
-        most = fmax(most, (double) program->offloaded.piece[i]);
+    for (int i = 0; i < program->graph->n_tensors; i++)
+        if (program->graph->tensor[i]->piece >= 0)
+            most = fmax(most, mtlm_tensor_bytes(program->graph->tensor[i]));
     return most;
 }
 
@@ -290,7 +291,7 @@ static double load_bytes(const struct mtlm_program *program)
                     (sizeof(float) + narrow) * mtlm_tensor_elems(p->weight)
                         + (double) sizeof(float) * p->info.rows * p->info.cols);
     }
-    return most + (config->loads ? largest_piece(program) : 0);
+    return most + (config->loads ? largest_on_disk(program) : 0);
 }
 
 struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
@@ -311,9 +312,9 @@ struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
 
     plan.window = program->window[plan.stage];
     add_tensors(program, &plan, &slots);
-    /* The writer of a checkpoint reads a piece twice: aligned, and its own. */
+    /* The writer of a checkpoint reads a tensor twice: aligned, and its own. */
     if (program->config.save != MTLM_SAVE_NOTHING)
-        plan.saved_bytes += 2 * largest_piece(program);
+        plan.saved_bytes += 2 * largest_on_disk(program);
     plan.runtime_bytes += items_bytes(0, mtlm_plan_work_add(&plan, program));
     plan.runtime_bytes += items_bytes(plan.tasks, 0) + HANDLE_BYTES * slots
                           + graph_bytes(program->graph) + kernels + scratch;
@@ -392,7 +393,7 @@ double mtlm_plan_lower_bound(const struct mtlm_program_config *config, bool gpu)
     const double shards = (double) layout->tp * layout->pp;
     const double layers = floor((double) model->num_layers / layout->pp);
     /* Weight, gradient, two moments, master; one activation of each layer.  Of
-     * offloaded moments the slots are left out. */
+     * offloaded state the slots are left out. */
     const bool trains = !config->eval_only;
     const double value = mtlm_dtype_bytes(config->value);
     const double states = config->offload != MTLM_OFFLOAD_NONE ? 0
@@ -401,9 +402,11 @@ double mtlm_plan_lower_bound(const struct mtlm_program_config *config, bool gpu)
     const double replicas = config->distributed_optimizer ? layout->dp : 1;
     const double versions = mtlm_version_count(config);
     const double weights =
-        (versions * value
-         + trains * (versions + states / replicas) * sizeof(mtlm_real))
-        * mtlm_model_parameters(model) / shards;
+        mtlm_offload_streams(config)
+            ? 0
+            : (versions * value
+               + trains * (versions + states / replicas) * sizeof(mtlm_real))
+                  * mtlm_model_parameters(model) / shards;
     /* Ranks may share rows, and layers of a group keep one activation. */
     const struct mtlm_recompute *recompute = &config->recompute;
     const double fewer =

@@ -304,9 +304,10 @@ void mtlm_run_read(struct mtlm_run *run, const struct mtlm_tensor *tensor,
         return;
     }
     mtlm_run_wait(run);
-    check_disk(
-        mtlm_offload_file_get(run->config.file, tensor->piece, memory, &err),
-        &err);
+    check_disk(mtlm_offload_file_get(run->config.file, tensor->piece,
+                                     tensor->piece_offset, memory,
+                                     (int64_t) mtlm_tensor_bytes(tensor), &err),
+               &err);
 }
 
 /* Returns the tensor that the end of a copy on the disk writes. */
@@ -335,9 +336,10 @@ void mtlm_run_saved_read(const struct mtlm_run *run,
 {
     struct mtlm_error err;
 
-    check_disk(
-        mtlm_offload_file_get(run->config.file, tensor->piece, memory, &err),
-        &err);
+    check_disk(mtlm_offload_file_get(run->config.file, tensor->piece,
+                                     tensor->piece_offset, memory,
+                                     (int64_t) mtlm_tensor_bytes(tensor), &err),
+               &err);
 }
 
 void mtlm_run_write(struct mtlm_run *run, const struct mtlm_tensor *tensor,
@@ -350,9 +352,10 @@ void mtlm_run_write(struct mtlm_run *run, const struct mtlm_tensor *tensor,
         return;
     }
     mtlm_run_wait(run);
-    check_disk(
-        mtlm_offload_file_put(run->config.file, tensor->piece, memory, &err),
-        &err);
+    check_disk(mtlm_offload_file_put(run->config.file, tensor->piece,
+                                     tensor->piece_offset, memory,
+                                     (int64_t) mtlm_tensor_bytes(tensor), &err),
+               &err);
 }
 
 void mtlm_run_on_gradients(struct mtlm_run *run, void (*seen)(void *arg),

@@ -17,6 +17,7 @@
 #include "runtime/base/sample.h"
 #include "runtime/comm/engine.h"
 #include "runtime/comm/ranks.h"
+#include "runtime/file/offload_file.h"
 #include "runtime/machine/cpu.h"
 #include "runtime/machine/gpu.h"
 
@@ -98,6 +99,7 @@ struct mtlm_job {
     struct mtlm_engine *engine;
     struct mtlm_offload_file *offload_file; /* NULL: no offloaded state */
     struct mtlm_io *io;                     /* its threads, or NULL */
+    struct mtlm_offload_speed offload_speed;
     bool offload_failed; /* the disk refused state of this rank */
     struct mtlm_collective_plan collective_plan; /* --collective-order plan */
     struct mtlm_run *run;

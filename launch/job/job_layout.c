@@ -13,6 +13,7 @@
 #include "launch/options/options_layout.h"
 #include "launch/plan/advice.h"
 #include "launch/plan/layout_choice.h"
+#include "launch/plan/offload_choice.h"
 #include "launch/plan/order_fit.h"
 #include "launch/plan/plan_table.h"
 #include "launch/plan/schedule_choice.h"
@@ -66,6 +67,7 @@ static void find_hosts(struct mtlm_job *job)
         .available = job->options.cluster_file
                          ? INFINITY
                          : least(ranks, available_bytes(job)),
+        .disk = least(ranks, mtlm_offload_choice_room(&job->options)),
         .process_bytes = most(ranks, mtlm_memory_resident())};
     if (job->gpu < 0)
         return;
@@ -117,8 +119,8 @@ int mtlm_job_layout_choose(struct mtlm_job *job, struct mtlm_error *err)
         mtlm_layout_choice_wish_gpus(
             &job->wish,
             mtlm_ranks_min(job->ranks, mtlm_layout_choice_finds_cudnn(o)));
-    if (mtlm_layout_choice_make(o, &job->wish, &job->hosts, &job->choice, NULL,
-                                err)
+    if (mtlm_offload_choice_make(o, &job->wish, &job->hosts, &job->choice, NULL,
+                                 err)
             < 0
         || check_memory(job, err) < 0
         || mtlm_layout_choice_take(o, &job->wish, &job->choice, err) < 0

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "codelets/speed.h"
 #include "graph/build/offload.h"
 #include "launch/job/job_offload.h"
 #include "launch/log/progress.h"
@@ -18,9 +19,11 @@ int mtlm_job_offload_check(struct mtlm_job *job, struct mtlm_error *err)
     char *dir;
     int rc;
 
-    if (job->options.offload == MTLM_OFFLOAD_NONE || job->options.eval_only)
+    if (job->options.offload == MTLM_OFFLOAD_NONE)
         return 0;
     bytes = mtlm_ranks_host_sum(job->ranks, mtlm_offload_bytes(job->program));
+    if (bytes == 0)
+        return 0;
     if (mtlm_options_offload_check_gpus(&job->options, job->gpu >= 0, err) < 0)
         return -1;
     dir = mtlm_options_offload_dir(&job->options);
@@ -40,6 +43,8 @@ int mtlm_job_offload_reserve(struct mtlm_job *job, struct mtlm_error *err)
     job->offload_file =
         mtlm_offload_file_create(dir, o->piece, o->n_pieces, err);
     free(dir);
+    if (job->offload_file)
+        job->offload_speed = mtlm_offload_file_speed(job->offload_file);
     return job->offload_file ? 0 : -1;
 }
 
@@ -52,23 +57,75 @@ void mtlm_job_offload_start(struct mtlm_job *job)
                                      .recorder = job->recorder});
 }
 
-void mtlm_job_offload_print(const struct mtlm_job *job)
+/* Returns the number of units of a kind. */
+static int count_units(const struct mtlm_job *job, enum mtlm_storage storage)
 {
-    const struct mtlm_plan *plan = &job->plan;
-    char *dir;
+    const struct mtlm_offloaded *o = &job->program->offloaded;
+    int n = 0;
 
-    if (!job->offload_file)
-        return;
-    dir = mtlm_options_offload_dir(&job->options);
-    printf("offload: moments%s of rank 0 in a file of %.1f MiB in %s%s; per "
-           "iteration %.1f MiB read, %.1f MiB written\n",
-           job->options.bf16 || job->options.fp16 ? " and masters" : "",
-           plan->file_bytes / MIB, dir,
+    for (int u = 0; u < o->n_units; u++)
+        n += o->unit[u].storage == storage;
+    return n;
+}
+
+/* Prints what travels. */
+static void print_state(const struct mtlm_job *job)
+{
+    const int gradients = count_units(job, MTLM_STORE_GRAD);
+    const int weights = count_units(job, MTLM_STORE_PARAM);
+    char *dir = mtlm_options_offload_dir(&job->options);
+
+    printf("offload: ");
+    if (count_units(job, MTLM_STORE_MOMENT) > 0)
+        printf("moments%s",
+               job->options.bf16 || job->options.fp16 ? " and masters" : "");
+    if (gradients > 0)
+        printf(", gradients of %d", gradients);
+    if (weights > 0)
+        printf("%s%d", job->options.eval_only ? "weights of " : ", weights of ",
+               weights);
+    if (gradients > 0 || weights > 0)
+        printf(" of %d buckets", job->program->n_buckets);
+    printf(" of rank 0 in a file of %.1f MiB in %s%s; per iteration %.1f MiB "
+           "read, %.1f MiB written\n",
+           job->plan.file_bytes / MIB, dir,
            mtlm_offload_file_is_direct(job->offload_file)
                ? ""
                : " (through the system's cache)",
-           plan->loaded_bytes / MIB, plan->stored_bytes / MIB);
+           job->plan.loaded_bytes / MIB, job->plan.stored_bytes / MIB);
     free(dir);
+}
+
+/* Prints the seconds of an iteration that the disk and the cores need, and what
+ * helps. */
+static void print_seconds(const struct mtlm_job *job)
+{
+    const struct mtlm_offload_speed *speed = &job->offload_speed;
+    const double cores = mtlm_speed_flops() * job->workers;
+    const double disk = job->plan.loaded_bytes / speed->read
+                        + job->plan.stored_bytes / speed->written;
+    const double compute = job->plan.flops / cores;
+
+    printf("offload: an iteration takes %.3g s or more: its matrix products "
+           "%.3g s at %.3g GFLOP/s, the disk %.3g s beside them at %.0f MB/s "
+           "read, %.0f MB/s written\n",
+           compute > disk ? compute : disk, compute, cores / 1e9, disk,
+           speed->read / 1e6, speed->written / 1e6);
+    printf("offload: faster %s\n",
+           disk > compute
+               ? "with more samples an iteration (--global-batch-size), more "
+                 "memory, or a faster --offload-dir"
+               : "with fewer samples an iteration (--global-batch-size), more "
+                 "cores, or more machines (mpirun -n N)");
+}
+
+void mtlm_job_offload_print(const struct mtlm_job *job)
+{
+    if (!job->offload_file)
+        return;
+    print_state(job);
+    if (job->offload_speed.read > 0 && job->offload_speed.written > 0)
+        print_seconds(job);
 }
 
 void mtlm_job_offload_stop(struct mtlm_job *job)

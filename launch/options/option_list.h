@@ -328,10 +328,15 @@
     OPT(PARALLEL, RECOMPUTE_NUM_LAYERS, "recompute-num-layers", INT,           \
         recompute.num_layers, "1", 1, 32768, "N",                              \
         "full: layers of a group, or recomputed layers of a stage")            \
-    OPT(PARALLEL, OFFLOAD, "offload", CHOICE, offload, "none", 0, 0,           \
-        "none|optimizer",                                                      \
-        "keep Adam's moments, and masters of 16-bit weights, on a disk; "      \
-        "memory has three slots for them")                                     \
+    OPT(PARALLEL, OFFLOAD, "offload", CHOICE, offload, "auto", 0, 0,           \
+        "none|optimizer|all|auto",                                             \
+        "state on a disk: Adam's moments and 16-bit weights' masters "         \
+        "(optimizer), and gradients and weights (all), or what memory cannot " \
+        "hold (auto); memory has three slots of each kind")                    \
+    OPT(PARALLEL, OFFLOAD_MEMORY, "offload-memory", REAL, offload_memory, "0", \
+        0, 1e15, "BYTES",                                                      \
+        "memory of this machine's ranks that --offload auto plans with "       \
+        "(default: what the machine has available)")                           \
     OPT(PARALLEL, OFFLOAD_DIR, "offload-dir", TEXT, offload_dir, "", 0, 0,     \
         "DIR",                                                                 \
         "directory of that disk (default: mtlm-dag/offload in the user's "     \

@@ -161,7 +161,8 @@ struct mtlm_options {
     int n_windows_of_stage;
     struct mtlm_recompute recompute;
     enum mtlm_offload offload;
-    char *offload_dir; /* or NULL: in the user's cache */
+    double offload_memory; /* bytes; 0: what the machine has */
+    char *offload_dir;     /* or NULL: in the user's cache */
     int64_t row_parts; /* of a sample's activations; 0: by shape, 1 on a GPU */
     int64_t workers;   /* of this rank; 0: one per core */
     bool no_gpu;

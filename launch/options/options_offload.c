@@ -26,19 +26,47 @@ static int check_dir(const struct mtlm_options *o, struct mtlm_error *err)
                                   "XDG_CACHE_HOME nor HOME is set");
 }
 
+static int check_sizes(const struct mtlm_options *o, struct mtlm_error *err)
+{
+    if (o->offload == MTLM_OFFLOAD_NONE
+        && mtlm_options_source(o, MTLM_OPT_OFFLOAD_DIR)
+               == MTLM_SOURCE_COMMAND_LINE)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--offload-dir is without effect with --offload "
+                              "none");
+    if (o->offload != MTLM_OFFLOAD_AUTO
+        && mtlm_options_source(o, MTLM_OPT_OFFLOAD_MEMORY)
+               == MTLM_SOURCE_COMMAND_LINE)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--offload-memory is for --offload auto");
+    return 0;
+}
+
+/* Refuses what gradients and weights on a disk cannot hold with. */
+static int check_all(const struct mtlm_options *o, struct mtlm_error *err)
+{
+    if (o->weight_staleness && !o->eval_only)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--weight-staleness 1 keeps two versions of the "
+                              "weights in memory, and --offload all none");
+    if (o->placement == MTLM_PLACEMENT_POLICY)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--offload all goes through the stages in turn, "
+                              "and --placement policy leaves the place to the "
+                              "scheduling policy");
+    return 0;
+}
+
 int mtlm_options_offload_check(const struct mtlm_options *options,
                                struct mtlm_error *err)
 {
     const struct mtlm_options *o = options;
+    const bool all = o->offload == MTLM_OFFLOAD_ALL;
 
-    if (o->offload == MTLM_OFFLOAD_NONE)
-        return o->offload_dir
-                       && mtlm_options_source(o, MTLM_OPT_OFFLOAD_DIR)
-                              == MTLM_SOURCE_COMMAND_LINE
-                   ? mtlm_error_set(err, MTLM_EXIT_USAGE,
-                                    "--offload-dir needs --offload optimizer")
-                   : 0;
-    if (o->eval_only) /* no moments */
+    if (check_sizes(o, err) < 0 || (all && check_all(o, err) < 0))
+        return -1;
+    if (o->offload == MTLM_OFFLOAD_NONE || o->offload == MTLM_OFFLOAD_AUTO
+        || (o->eval_only && !all)) /* no moments */
         return 0;
     if (o->simulate_file || o->cluster_file)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
@@ -55,7 +83,7 @@ int mtlm_options_offload_check(const struct mtlm_options *options,
 int mtlm_options_offload_check_gpus(const struct mtlm_options *options,
                                     bool gpus, struct mtlm_error *err)
 {
-    if (options->offload == MTLM_OFFLOAD_NONE || options->eval_only || !gpus)
+    if (options->offload == MTLM_OFFLOAD_NONE || !gpus)
         return 0;
     return mtlm_error_set(err, MTLM_EXIT_USAGE,
                           "--offload works between host memory and disk only, "

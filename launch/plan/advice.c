@@ -172,7 +172,7 @@ static bool moments_on_disk(const struct mtlm_options *options,
                             const struct mtlm_hosts *hosts,
                             struct mtlm_choice *choice)
 {
-    if (options->offload != MTLM_OFFLOAD_NONE || options->eval_only
+    if (wish.config.offload != MTLM_OFFLOAD_NONE || options->eval_only
         || options->cluster_file || options->replan_after > 0 || hosts->gpus
         || !disk_has_room(options, &wish))
         return false;

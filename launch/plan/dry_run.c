@@ -21,6 +21,7 @@
 #include "launch/plan/dry_run_schedule.h"
 #include "launch/plan/layout_choice.h"
 #include "launch/plan/layout_table.h"
+#include "launch/plan/offload_choice.h"
 #include "launch/plan/plan_disk.h"
 #include "launch/plan/plan_size.h"
 #include "launch/plan/plan_table.h"
@@ -262,6 +263,7 @@ static int find_hosts(struct dry_run *d, struct mtlm_error *err)
         (struct mtlm_hosts){.ranks = launched % asked == 0 ? launched : asked,
                             .per_host = staying(d, on_host),
                             .available = mtlm_memory_available(),
+                            .disk = mtlm_offload_choice_room(o),
                             .process_bytes = mtlm_memory_resident()};
     d->hosts.elsewhere = d->hosts.ranks != d->hosts.per_host;
     return d->gpus.count ? find_gpus(d, err) : 0;
@@ -357,8 +359,8 @@ static int choose_layout(struct dry_run *d, struct mtlm_options *options,
     if (find_hosts(d, err) < 0)
         return -1;
     add_notes(d, options);
-    if (mtlm_layout_choice_make(options, &d->wish, &d->hosts, &d->choice,
-                                &d->compared, err)
+    if (mtlm_offload_choice_make(options, &d->wish, &d->hosts, &d->choice,
+                                 &d->compared, err)
             < 0
         /* The job would not run on any machine. */
         || (isinf(d->choice.need)

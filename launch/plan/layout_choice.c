@@ -36,7 +36,9 @@ struct mtlm_wish mtlm_layout_choice_wish(const struct mtlm_options *options,
                    .weight_staleness = (int) o->weight_staleness,
                    .distributed_optimizer = o->distributed_optimizer,
                    .bucket_size = o->ddp_bucket_size,
-                   .offload = o->offload,
+                   .offload = o->offload == MTLM_OFFLOAD_AUTO
+                                  ? MTLM_OFFLOAD_NONE
+                                  : o->offload,
                    .row_parts = o->row_parts,
                    .sequence_parallel = o->sequence_parallel,
                    .attention_backend = o->attention_backend,

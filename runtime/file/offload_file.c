@@ -13,6 +13,7 @@
 
 #include <xxhash.h>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
 #include "runtime/file/disk.h"
 #include "runtime/file/offload_file.h"
@@ -195,6 +196,49 @@ static int transfer(struct mtlm_offload_file *file, bool writes, void *memory,
     return 0;
 }
 
+static void *get_aligned(int64_t bytes)
+{
+    void *memory = aligned_alloc(MTLM_OFFLOAD_ALIGN, bytes);
+
+    if (!memory)
+        mtlm_out_of_memory(bytes);
+    return memory;
+}
+
+/* Bytes of a request, and of all requests of a measurement. */
+enum { REQUEST = 4 << 20, MEASURED = 128 << 20 };
+
+/* Returns the bytes per second of n requests from the begin of the file on; 0:
+ * one failed. */
+static double speed_of(struct mtlm_offload_file *file, bool writes,
+                       void *memory, int64_t n)
+{
+    const int64_t begin = mtlm_now_ns();
+
+    for (int64_t i = 0; i < n; i++)
+        if (transfer(file, writes, memory, REQUEST, i * REQUEST) < 0)
+            return 0;
+    return 1e9 * REQUEST * (double) n / (double) (mtlm_now_ns() - begin + 1);
+}
+
+struct mtlm_offload_speed mtlm_offload_file_speed(
+    struct mtlm_offload_file *file)
+{
+    const int64_t all = file->bytes / REQUEST, most = MEASURED / REQUEST;
+    const int64_t n = all < most ? all : most;
+    struct mtlm_offload_speed speed = {0};
+    char *memory;
+
+    if (n == 0)
+        return speed;
+    memory = get_aligned(REQUEST);
+    memset(memory, 1, REQUEST);
+    speed.written = speed_of(file, true, memory, n);
+    speed.read = speed_of(file, false, memory, n);
+    free(memory);
+    return speed;
+}
+
 static int64_t end_of(const struct offload_piece *piece)
 {
     return piece->offset + mtlm_offload_file_padded(piece->bytes);
@@ -322,41 +366,83 @@ void mtlm_offload_file_clear(struct mtlm_offload_file *file, int first, int n)
     }
 }
 
-/* ---- one piece, anywhere in memory ---- */
+/* ---- bytes of pieces, anywhere in memory ---- */
 
-static void *get_aligned(int64_t bytes)
+/* A part of a piece, and an aligned buffer for the whole piece. */
+struct part {
+    int piece;
+    int64_t offset, bytes;
+    char *buffer;
+};
+
+/* Returns the part of the piece that a transfer of bytes at offset covers. */
+static struct part part_of(const struct mtlm_offload_file *file, int piece,
+                           int64_t offset, int64_t bytes)
 {
-    void *memory = aligned_alloc(MTLM_OFFLOAD_ALIGN, bytes);
+    const int64_t all = file->piece[piece].bytes;
 
-    if (!memory)
-        mtlm_out_of_memory(bytes);
-    return memory;
+    return (struct part){.piece = piece,
+                         .offset = offset,
+                         .bytes = bytes < all - offset ? bytes : all - offset,
+                         .buffer = get_aligned(mtlm_offload_file_padded(all))};
+}
+
+/* Bytes of the piece outside of the part stay. */
+static int put_part(struct mtlm_offload_file *file, const struct part *part,
+                    const char *memory, struct mtlm_error *err)
+{
+    const int64_t all = file->piece[part->piece].bytes;
+    const int64_t padded = mtlm_offload_file_padded(all);
+
+    memset(part->buffer + all, 0, padded - all);
+    if (part->bytes < all
+        && mtlm_offload_file_read(file, part->piece, 1, part->buffer, err) < 0)
+        return -1;
+    memcpy(part->buffer + part->offset, memory, part->bytes);
+    return mtlm_offload_file_write(file, part->piece, 1, part->buffer, err);
+}
+
+static int get_part(struct mtlm_offload_file *file, const struct part *part,
+                    char *memory, struct mtlm_error *err)
+{
+    if (mtlm_offload_file_read(file, part->piece, 1, part->buffer, err) < 0)
+        return -1;
+    memcpy(memory, part->buffer + part->offset, part->bytes);
+    return 0;
 }
 
 int mtlm_offload_file_put(struct mtlm_offload_file *file, int piece,
-                          const void *memory, struct mtlm_error *err)
+                          int64_t offset, const void *memory, int64_t bytes,
+                          struct mtlm_error *err)
 {
-    const int64_t bytes = file->piece[piece].bytes;
-    const int64_t padded = mtlm_offload_file_padded(bytes);
-    char *aligned = get_aligned(padded);
-    int rc;
+    const char *at = memory;
+    int rc = 0;
 
-    memcpy(aligned, memory, bytes);
-    memset(aligned + bytes, 0, padded - bytes);
-    rc = mtlm_offload_file_write(file, piece, 1, aligned, err);
-    free(aligned);
+    for (; bytes > 0 && rc == 0; piece++, offset = 0) {
+        const struct part part = part_of(file, piece, offset, bytes);
+
+        rc = put_part(file, &part, at, err);
+        free(part.buffer);
+        at += part.bytes;
+        bytes -= part.bytes;
+    }
     return rc;
 }
 
 int mtlm_offload_file_get(struct mtlm_offload_file *file, int piece,
-                          void *memory, struct mtlm_error *err)
+                          int64_t offset, void *memory, int64_t bytes,
+                          struct mtlm_error *err)
 {
-    const int64_t bytes = file->piece[piece].bytes;
-    void *aligned = get_aligned(mtlm_offload_file_padded(bytes));
-    const int rc = mtlm_offload_file_read(file, piece, 1, aligned, err);
+    char *at = memory;
+    int rc = 0;
 
-    if (rc == 0)
-        memcpy(memory, aligned, bytes);
-    free(aligned);
+    for (; bytes > 0 && rc == 0; piece++, offset = 0) {
+        const struct part part = part_of(file, piece, offset, bytes);
+
+        rc = get_part(file, &part, at, err);
+        free(part.buffer);
+        at += part.bytes;
+        bytes -= part.bytes;
+    }
     return rc;
 }

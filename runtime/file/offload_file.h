@@ -41,6 +41,17 @@ void mtlm_offload_file_destroy(struct mtlm_offload_file *file);
 /* Returns the size of the file in bytes. */
 int64_t mtlm_offload_file_bytes(const struct mtlm_offload_file *file);
 
+/* Bytes per second of a disk; 0: not measured. */
+struct mtlm_offload_speed {
+    double read, written;
+};
+
+/* Writes the begin of the file and reads it again, at most 128 MiB each way.
+ * Call before anything else is written.  0 and 0: the file has less than
+ * 4 MiB, or the disk refuses. */
+struct mtlm_offload_speed mtlm_offload_file_speed(
+    struct mtlm_offload_file *file);
+
 /* Returns whether I/O bypasses the system's cache of pages. */
 bool mtlm_offload_file_is_direct(const struct mtlm_offload_file *file);
 
@@ -60,10 +71,14 @@ int mtlm_offload_file_read(struct mtlm_offload_file *file, int first, int n,
  * system. */
 void mtlm_offload_file_clear(struct mtlm_offload_file *file, int first, int n);
 
-/* Write and read one piece; memory lies anywhere and has the piece's bytes. */
+/* Write and read `bytes` bytes, from `offset` in a piece on, to or from memory
+ * anywhere.  The bytes may end in a later piece, and only consecutive pieces
+ * without padding may be crossed. */
 int mtlm_offload_file_put(struct mtlm_offload_file *file, int piece,
-                          const void *memory, struct mtlm_error *err);
+                          int64_t offset, const void *memory, int64_t bytes,
+                          struct mtlm_error *err);
 int mtlm_offload_file_get(struct mtlm_offload_file *file, int piece,
-                          void *memory, struct mtlm_error *err);
+                          int64_t offset, void *memory, int64_t bytes,
+                          struct mtlm_error *err);
 
 #endif /* MTLM_OFFLOAD_FILE_H */

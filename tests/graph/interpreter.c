@@ -5,10 +5,26 @@
 #include <string.h>
 
 #include "codelets/value.h"
+#include "graph/build/offload.h"
 #include "graph/build/program_build.h"
 #include "graph/build/version.h"
 #include "runtime/file/offload_file.h"
 #include "tests/graph/interpreter_rank.h"
+
+/* The pieces lie behind each other, as in a file. */
+static void place_pieces(struct rank *rank)
+{
+    const struct mtlm_offloaded *o = &rank->program->offloaded;
+    int64_t at = 0;
+    char *file = mtlm_calloc(1, (size_t) mtlm_offload_bytes(rank->program));
+
+    for (int i = 0; i < o->n_pieces; i++) {
+        rank->piece[i] = file + at;
+        at += mtlm_offload_file_padded(o->piece[i]);
+    }
+    if (o->n_pieces == 0)
+        free(file);
+}
 
 struct interpreter *interpreter_create(const struct mtlm_program_config *config)
 {
@@ -30,8 +46,7 @@ struct interpreter *interpreter_create(const struct mtlm_program_config *config)
             rank->block[i] = mtlm_calloc(1, graph->block[i]);
         rank->piece = mtlm_calloc(rank->program->offloaded.n_pieces,
                                   sizeof(*rank->piece));
-        for (int i = 0; i < rank->program->offloaded.n_pieces; i++)
-            rank->piece[i] = mtlm_calloc(1, rank->program->offloaded.piece[i]);
+        place_pieces(rank);
         for (int i = 0; i < graph->n_tensors; i++) {
             const struct mtlm_tensor *t = graph->tensor[i];
 
@@ -63,8 +78,8 @@ void interpreter_destroy(struct interpreter *in)
         }
         for (int i = 0; i < graph->n_blocks; i++)
             free(rank->block[i]);
-        for (int i = 0; i < rank->program->offloaded.n_pieces; i++)
-            free(rank->piece[i]);
+        if (rank->program->offloaded.n_pieces > 0)
+            free(rank->piece[0]);
         free(rank->piece);
         free(rank->block);
         free(rank->memory);
@@ -292,9 +307,10 @@ void interpreter_save(struct interpreter *in, int64_t iteration)
     start(in, iteration, save_items);
 }
 
-const void *interpreter_piece(const struct interpreter *in, int rank, int piece)
+const void *interpreter_on_disk(const struct interpreter *in, int rank,
+                                const struct mtlm_tensor *tensor)
 {
-    return in->rank[rank].piece[piece];
+    return in->rank[rank].piece[tensor->piece] + tensor->piece_offset;
 }
 
 double interpreter_loss(struct interpreter *in, int64_t iteration)

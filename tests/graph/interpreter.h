@@ -23,9 +23,9 @@ void interpreter_iteration(struct interpreter *in, int64_t iteration,
                            bool stop_before_step);
 /* The copies of a checkpoint after that iteration. */
 void interpreter_save(struct interpreter *in, int64_t iteration);
-/* Bytes of a piece of the rank's file of offloaded state. */
-const void *interpreter_piece(const struct interpreter *in, int rank,
-                              int piece);
+/* Bytes of a tensor in the rank's file of offloaded state. */
+const void *interpreter_on_disk(const struct interpreter *in, int rank,
+                                const struct mtlm_tensor *tensor);
 /* The forward pass of an iteration alone: returns the sum of its losses. */
 double interpreter_loss(struct interpreter *in, int64_t iteration);
 /* A validation, piece by piece: returns the sum of its losses. */

@@ -1,13 +1,14 @@
 #!/bin/bash
-# Moments on a disk (--offload optimizer): the bits of a job in memory in every
-# layout and from checkpoints of either, a disk that is full or returns other
-# bytes, jobs that are killed, and the plan.
+# State on a disk (--offload optimizer, all, auto): the bits of a job in memory
+# in every layout and from checkpoints of either, a disk that is full or returns
+# other bytes, jobs that are killed, and the plan.
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 . "${srcdir:-.}/tests/mpi/processes.sh"
 
 scratch=$dir/scratch
 disk=(--offload optimizer --offload-dir "$scratch")
+all=(--offload all --offload-dir "$scratch")
 gpt=("${small[@]}" --train-iters 20 --weight-hash)
 bert=(--model bert-tiny "${small[@]:2}" --train-iters 20 --weight-hash)
 
@@ -16,17 +17,28 @@ nothing_left() {
     [ -z "$(ls -A "$scratch")" ] || fail "$1 left $(ls -A "$scratch")"
 }
 
-# same NAME RANKS OPTION...: with moments in memory and on the disk.
+# on_disk NAME RANKS HASH SENTENCE OPTION...: a job with that hash.
+on_disk() {
+    local name=$1 ranks=$2 memory=$3 sentence=$4
+    shift 4
+    well "$ranks" "$@"
+    grep -q "^offload: $sentence" out || fail "$name: not offloaded: $(cat out)"
+    [ -n "$memory" ] && [ "$(weight_hash out)" = "$memory" ] \
+        || fail "$name: hash $(weight_hash out), in memory $memory"
+    nothing_left "$name"
+}
+
+# same NAME RANKS OPTION...: in memory, with moments on the disk, and with all
+# state there.
 same() {
     local name=$1 ranks=$2 memory
     shift 2
     well "$ranks" "$@"
     memory=$(weight_hash out)
-    well "$ranks" "$@" "${disk[@]}"
-    grep -q '^offload: moments' out || fail "$name: not offloaded: $(cat out)"
-    [ -n "$memory" ] && [ "$(weight_hash out)" = "$memory" ] \
-        || fail "$name: hash $(weight_hash out), in memory $memory"
-    nothing_left "$name"
+    on_disk "$name" "$ranks" "$memory" moments "$@" "${disk[@]}"
+    [[ $* = *staleness* ]] && return # --offload all refuses two versions
+    on_disk "$name, all" "$ranks" "$memory" 'moments.*, gradients of .* weights' \
+        "$@" "${all[@]}"
 }
 
 for model in gpt bert; do
@@ -36,7 +48,8 @@ for model in gpt bert; do
     same "$model, P2" 2 "${run[@]}" "${parallel[@]}"
     layout 2 1
     same "$model, T2" 2 "${run[@]}" "${parallel[@]}"
-    same "$model, D2" 2 "${run[@]}" --use-distributed-optimizer
+    layout 1 1
+    same "$model, D2" 2 "${run[@]}" --use-distributed-optimizer "${parallel[@]}"
 done
 same 'bf16' 1 "${gpt[@]}" --bf16 --log-params-norm --train-iters 6
 layout 1 2
@@ -88,6 +101,41 @@ for precision in '' --bf16; do
     rm -r memory.dir disk.dir
 done
 
+# Checkpoints of a job with everything on the disk, and validations there.
+well 1 "${small[@]}" --train-iters 6 --weight-hash
+whole=$(weight_hash out)
+well 1 "${small[@]}" --train-iters 6 --eval-iters 3 --eval-interval 2
+grep validation out >memory
+well 1 "${small[@]}" --train-iters 6 --eval-iters 3 --eval-interval 2 \
+    --exit-interval 3 --save all.dir "${all[@]}"
+well 1 --load all.dir --train-iters 6 --weight-hash
+[ "$(weight_hash out)" = "$whole" ] || fail "all to memory"
+well 1 --load all.dir --train-iters 6 --eval-iters 3 --eval-interval 2 \
+    --log-format megatron --weight-hash "${all[@]}"
+[ "$(weight_hash out)" = "$whole" ] || fail "all to all"
+grep validation out >from_disk
+[ -s from_disk ] && [ "$(tail -n 1 from_disk)" = "$(tail -n 1 memory)" ] \
+    || fail "validations: $(cat memory from_disk)"
+rm -r all.dir
+
+# auto: nothing goes to the disk that memory holds; less memory, more goes.
+wide=("${small[@]}" --hidden-size 256 --num-layers 12 --train-iters 2
+    --weight-hash --offload-dir "$scratch")
+well 1 "${wide[@]}"
+! grep -q '^offload' out || fail "auto: offloaded without need: $(cat out)"
+whole=$(weight_hash out)
+gone=
+for mb in 190 150 110 80; do
+    well 1 "${wide[@]}" --offload-memory ${mb}e6
+    [ "$(weight_hash out)" = "$whole" ] || fail "auto, $mb MB: other bits"
+    gone+="$(sed -n 's/^offload: \(moments.*\) of rank 0 in.*/\1/p' out);"
+    awk -v most=$mb '/^memory: peak/ { exit $3 * 1.048576 > 1.05 * most }' out \
+        || fail "auto, $mb MB: $(grep '^memory: peak' out)"
+done
+[[ $gone = *'moments;moments'*'gradients'*'weights'* ]] || fail "auto: $gone"
+job 1 "${wide[@]}" --offload-memory 2e6
+[ "$rc" -eq 6 ] || fail "auto, 2 MB: $rc, $(cat out err)"
+
 # Without moments nothing is offloaded.
 seq 20000 >text
 "${program%/*}/mtlm-preprocess" --input text --output-prefix text \
@@ -100,6 +148,14 @@ well 1 "${evaluation[@]}" "${disk[@]}"
 ! grep -q '^offload:' out || fail "eval-only: $(cat out)"
 grep 'validation' out >from_disk
 [ -s memory ] && cmp -s memory from_disk || fail "eval-only: $(cat from_disk)"
+well 1 "${evaluation[@]}" "${all[@]}"
+grep -q '^offload: weights of' out || fail "eval-only, all: $(cat out)"
+grep 'validation' out >from_disk
+cmp -s memory from_disk || fail "eval-only, all: $(cat from_disk)"
+well 1 --load trained --generate 12 --max-new-tokens 20
+cp out memory
+well 1 --load trained --generate 12 --max-new-tokens 20 "${all[@]}"
+cmp -s memory out || fail "text: $(cat memory out)"
 
 # A trace has the disk's rows in every file, and its nodes in the summary.
 well 1 "${small[@]}" --train-iters 4 --trace trace --trace-iterations 2:4 \

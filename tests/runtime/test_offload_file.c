@@ -142,6 +142,41 @@ static void test_values_come_back(void **state)
     free(in);
 }
 
+/* Bytes that begin and end inside pieces: others stay. */
+static void test_bytes_across_pieces(void **state)
+{
+    enum { PIECES = 3, BEGIN = 100, MANY = 2 * MTLM_OFFLOAD_ALIGN };
+    const int64_t bytes[PIECES] = {MTLM_OFFLOAD_ALIGN, MTLM_OFFLOAD_ALIGN,
+                                   MTLM_OFFLOAD_ALIGN};
+    struct mtlm_error err;
+    struct mtlm_offload_file *file =
+        mtlm_offload_file_create(".", bytes, PIECES, &err);
+    char values[PIECES * MTLM_OFFLOAD_ALIGN], got[sizeof(values)];
+
+    (void) state;
+    assert_non_null(file);
+    memset(values, 1, sizeof(values));
+    assert_int_equal(
+        mtlm_offload_file_put(file, 0, 0, values, sizeof(values), &err), 0);
+    memset(values + BEGIN, 2, MANY);
+    assert_int_equal(
+        mtlm_offload_file_put(file, 0, BEGIN, values + BEGIN, MANY, &err), 0);
+    assert_int_equal(mtlm_offload_file_get(file, 0, 0, got, sizeof(got), &err),
+                     0);
+    assert_memory_equal(values, got, sizeof(got));
+    memset(got, 0, sizeof(got));
+    assert_int_equal(
+        mtlm_offload_file_get(file, 1, 7, got, MTLM_OFFLOAD_ALIGN, &err), 0);
+    assert_memory_equal(values + MTLM_OFFLOAD_ALIGN + 7, got,
+                        MTLM_OFFLOAD_ALIGN);
+    mtlm_offload_file_clear(file, 1, 1);
+    memset(values + MTLM_OFFLOAD_ALIGN, 0, MTLM_OFFLOAD_ALIGN);
+    assert_int_equal(mtlm_offload_file_get(file, 0, 0, got, sizeof(got), &err),
+                     0);
+    assert_memory_equal(values, got, sizeof(got));
+    mtlm_offload_file_destroy(file);
+}
+
 static void test_one_piece_anywhere(void **state)
 {
     struct mtlm_offload_file *file = create_file();
@@ -151,9 +186,11 @@ static void test_one_piece_anywhere(void **state)
     (void) state;
     for (int64_t i = 0; i < 12345; i++)
         values[1 + i] = byte_of(1, i, 5);
-    assert_int_equal(mtlm_offload_file_put(file, 1, values + 1, &err), 0);
+    assert_int_equal(
+        mtlm_offload_file_put(file, 1, 0, values + 1, sizes[1], &err), 0);
     memset(values, 0, 12346);
-    assert_int_equal(mtlm_offload_file_get(file, 1, values + 1, &err), 0);
+    assert_int_equal(
+        mtlm_offload_file_get(file, 1, 0, values + 1, sizes[1], &err), 0);
     assert_piece(values + 1, 1, 5);
     assert_int_equal(mtlm_offload_file_read(file, 0, N, in, &err), 0);
     assert_piece(in + place_of(1), 1, 5);
@@ -360,9 +397,12 @@ static void *use_piece(void *arg)
     for (int seed = 0; seed < 50; seed++) {
         for (int64_t i = 0; i < sizes[w->piece]; i++)
             values[i] = byte_of(w->piece, i, seed);
-        w->good &=
-            mtlm_offload_file_put(w->file, w->piece, values, &err) == 0
-            && mtlm_offload_file_get(w->file, w->piece, values, &err) == 0;
+        w->good &= mtlm_offload_file_put(w->file, w->piece, 0, values,
+                                         sizes[w->piece], &err)
+                       == 0
+                   && mtlm_offload_file_get(w->file, w->piece, 0, values,
+                                            sizes[w->piece], &err)
+                          == 0;
         for (int64_t i = 0; i < sizes[w->piece]; i++)
             w->good &= values[i] == byte_of(w->piece, i, seed);
     }
@@ -406,6 +446,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values_come_back),
         cmocka_unit_test(test_one_piece_anywhere),
+        cmocka_unit_test(test_bytes_across_pieces),
         cmocka_unit_test(test_a_changed_byte_is_noticed),
         cmocka_unit_test(test_a_short_file_is_noticed),
         cmocka_unit_test(test_what_the_disk_refuses_is_kept),

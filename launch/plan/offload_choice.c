@@ -1,0 +1,232 @@
+/* Chooses what of a job's state travels to a disk. */
+
+#include "config.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "graph/build/offload.h"
+#include "graph/predict/activation_memory.h"
+#include "launch/options/options_offload.h"
+#include "launch/plan/offload_choice.h"
+#include "runtime/file/offload_dir.h"
+
+/* A job whose state travels, on given machines. */
+struct trial {
+    struct mtlm_wish wish;
+    const struct mtlm_hosts *hosts;
+    struct mtlm_choice choice;
+};
+
+double mtlm_offload_choice_room(const struct mtlm_options *options)
+{
+    char *dir = options->offload == MTLM_OFFLOAD_NONE
+                    ? NULL
+                    : mtlm_options_offload_dir(options);
+    const double room = dir ? mtlm_offload_dir_room(dir) : 0;
+
+    free(dir);
+    return fmax(room, 0);
+}
+
+/* ---- trials ---- */
+
+/* Returns the bytes of the files of a machine's ranks. */
+static double file_bytes(const struct trial *t)
+{
+    const struct mtlm_choice *c = &t->choice;
+    struct mtlm_program_config config =
+        mtlm_wish_config(&t->wish, c->tp, c->pp, c->dp, c->micro_batch);
+    struct mtlm_outline outline;
+    double bytes = 0;
+
+    mtlm_activation_memory_measure(&config);
+    outline = mtlm_outline_create(&config, t->hosts->process_bytes);
+    for (int r = 0; r < t->hosts->ranks && r < t->hosts->per_host; r++)
+        bytes += mtlm_outline_plan(&outline, r)->file_bytes;
+    mtlm_outline_destroy(&outline);
+    mtlm_activation_memory_free(&config.activation);
+    return bytes;
+}
+
+static bool fits_memory(struct trial *t)
+{
+    return mtlm_choose(&t->wish, t->hosts, &t->choice) == 0 && t->choice.fits;
+}
+
+static bool fits_with(struct trial *t, int gradients, int weights)
+{
+    t->wish.config.offload_amount.gradients = gradients;
+    t->wish.config.offload_amount.weights = weights;
+    return fits_memory(t);
+}
+
+/* Finds the fewest microbatches that must not go through a layer together. */
+static bool shrink_group(struct trial *t, int64_t microbatches)
+{
+    struct mtlm_offload_amount *amount = &t->wish.config.offload_amount;
+
+    for (int64_t group = microbatches; group > 1;) {
+        group = (group + 1) / 2;
+        amount->group = (int) group;
+        if (fits_memory(t))
+            return true;
+    }
+    return false;
+}
+
+/* Fewer units than this fill the slots alone. */
+enum { LEAST_UNITS = MTLM_OFFLOAD_SLOTS + 1 };
+
+/* Leaves as many weights in memory as fit, or else as many gradients. */
+static void keep_most(struct trial *t, int buckets)
+{
+    const bool gradients = fits_with(t, buckets, 0);
+    int least = LEAST_UNITS, most = buckets;
+
+    if (fits_with(t, 0, 0))
+        return;
+    while (least < most) {
+        const int half = (least + most) / 2;
+
+        if (gradients ? fits_with(t, half, 0) : fits_with(t, buckets, half))
+            most = half;
+        else
+            least = half + 1;
+    }
+    fits_with(t, gradients ? most : buckets, gradients ? 0 : most);
+}
+
+/* ---- gradients and weights ---- */
+
+/* Returns the pipeline ranks of a free layout: all ranks, if each has a
+ * layer. */
+static int pipeline_of(const struct mtlm_wish *wish, int ranks)
+{
+    int pp = ranks / wish->config.layout.tp;
+
+    while (pp > 1
+           && (pp > wish->config.model.num_layers
+               || ranks / wish->config.layout.tp % pp))
+        pp--;
+    return pp;
+}
+
+/* Prepares a job whose layers come and go: a virtual stage for each. */
+static void stream(struct mtlm_wish *wish, int ranks)
+{
+    struct mtlm_program_config *config = &wish->config;
+    struct mtlm_stage_wish *stages = &wish->stages;
+
+    config->offload = MTLM_OFFLOAD_ALL;
+    config->offload_amount = (struct mtlm_offload_amount){INT_MAX, INT_MAX, 0};
+    if (config->recompute.granularity == MTLM_RECOMPUTE_NONE
+        && !config->eval_only)
+        config->recompute = (struct mtlm_recompute){MTLM_RECOMPUTE_FULL,
+                                                    MTLM_RECOMPUTE_UNIFORM, 1};
+    if (wish->layout_free) {
+        wish->layout_free = false;
+        config->layout.pp = pipeline_of(wish, ranks);
+    }
+    if (!stages->virtual_stages && !stages->layers && !stages->layers_per_stage)
+        stages->virtual_stages =
+            (int) (config->model.num_layers / config->layout.pp);
+}
+
+static int64_t microbatches_of(const struct trial *t)
+{
+    const struct mtlm_choice *c = &t->choice;
+
+    return mtlm_wish_config(&t->wish, c->tp, c->pp, c->dp, c->micro_batch)
+        .microbatches;
+}
+
+/* Makes gradients and weights travel; as_needed: no more than memory demands.
+ * Returns whether the job then fits. */
+static bool offload_all(struct trial *t, bool as_needed)
+{
+    const int64_t layers = t->wish.config.model.num_layers;
+    int pp;
+
+    if (t->wish.stages.pipeline || t->wish.config.weight_staleness)
+        return false;
+    stream(&t->wish, t->hosts->ranks);
+    pp = t->wish.config.layout.pp;
+    if (!fits_memory(t))
+        return shrink_group(t, microbatches_of(t));
+    if (as_needed)
+        keep_most(t, (int) ((layers + pp - 1) / pp));
+    return true;
+}
+
+static bool offload_optimizer(struct trial *t)
+{
+    if (t->wish.config.eval_only)
+        return false;
+    t->wish.config.offload = MTLM_OFFLOAD_OPTIMIZER;
+    return fits_memory(t);
+}
+
+/* ---- the choice ---- */
+
+/* Returns whether --offload auto may use a disk. */
+static bool may_use_disk(const struct mtlm_options *o,
+                         const struct mtlm_hosts *hosts)
+{
+    return o->offload == MTLM_OFFLOAD_AUTO && !hosts->gpus && !hosts->elsewhere
+           && hosts->disk > 0 && !o->cluster_file && !o->simulate_file
+           && !(mtlm_options_given(o, MTLM_OPT_REPLAN_AFTER)
+                && o->replan_after > 0);
+}
+
+static void take(struct mtlm_options *options, struct mtlm_wish *wish,
+                 struct mtlm_choice *choice, const struct trial *t)
+{
+    *wish = t->wish;
+    *choice = t->choice;
+    options->offload = wish->config.offload;
+    options->recompute = wish->config.recompute;
+}
+
+static void choose_as_needed(struct mtlm_options *options,
+                             struct mtlm_wish *wish,
+                             const struct mtlm_hosts *hosts,
+                             struct mtlm_choice *choice)
+{
+    struct trial t = {.wish = *wish, .hosts = hosts};
+
+    if (offload_optimizer(&t) && file_bytes(&t) <= hosts->disk) {
+        take(options, wish, choice, &t);
+        return;
+    }
+    t = (struct trial){.wish = *wish, .hosts = hosts};
+    if (offload_all(&t, true) && file_bytes(&t) <= hosts->disk)
+        take(options, wish, choice, &t);
+}
+
+int mtlm_offload_choice_make(struct mtlm_options *options,
+                             struct mtlm_wish *wish, struct mtlm_hosts *hosts,
+                             struct mtlm_choice *choice,
+                             struct mtlm_choices *compared,
+                             struct mtlm_error *err)
+{
+    struct trial t = {.wish = *wish, .hosts = hosts};
+    const bool may = may_use_disk(options, hosts);
+
+    if (options->offload_memory > 0)
+        hosts->available = fmin(hosts->available, options->offload_memory);
+    if (options->offload == MTLM_OFFLOAD_ALL) {
+        offload_all(&t, false);
+        *wish = t.wish;
+        options->recompute = wish->config.recompute;
+    } else if (options->offload == MTLM_OFFLOAD_AUTO) {
+        options->offload = MTLM_OFFLOAD_NONE;
+    }
+    if (mtlm_layout_choice_make(options, wish, hosts, choice, compared, err)
+        < 0)
+        return -1;
+    if (may && choice->need > hosts->available)
+        choose_as_needed(options, wish, hosts, choice);
+    return 0;
+}
