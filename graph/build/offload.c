@@ -78,8 +78,8 @@ double mtlm_offload_bytes(const struct mtlm_program *program)
 
 /* ---- slots ---- */
 
-/* Slots that units of a kind take in turn. */
-struct slots {
+/* The slots that units of a kind take in turn. */
+struct slot_turn {
     struct mtlm_program *program;
     enum mtlm_storage storage;
     int64_t bytes; /* of each slot */
@@ -88,7 +88,7 @@ struct slots {
     int taken; /* units that have a slot */
 };
 
-static struct mtlm_tensor *add_slot(struct slots *slots, int number)
+static struct mtlm_tensor *add_slot(struct slot_turn *slots, int number)
 {
     struct mtlm_graph *graph = slots->program->graph;
     char name[32];
@@ -107,7 +107,7 @@ static struct mtlm_tensor *add_slot(struct slots *slots, int number)
 }
 
 /* Gives the unit the next slot in turn. */
-static void take_slot(struct slots *slots, struct mtlm_unit *unit)
+static void take_slot(struct slot_turn *slots, struct mtlm_unit *unit)
 {
     const int number = slots->taken++ % MTLM_OFFLOAD_SLOTS;
 
@@ -118,7 +118,7 @@ static void take_slot(struct slots *slots, struct mtlm_unit *unit)
     unit->number_of_slot = slots->program->offloaded.n_slots + number;
 }
 
-static void end_slots(const struct slots *slots)
+static void end_slots(const struct slot_turn *slots)
 {
     slots->program->offloaded.n_slots +=
         slots->taken < MTLM_OFFLOAD_SLOTS ? slots->taken : MTLM_OFFLOAD_SLOTS;
@@ -263,10 +263,10 @@ static void place_others(struct mtlm_program *program)
 
 static void create_moments(struct mtlm_program *program)
 {
-    struct slots slots = {.program = program,
-                          .storage = MTLM_STORE_MOMENT,
-                          .bytes = choose_slot(program),
-                          .block = -1};
+    struct slot_turn slots = {.program = program,
+                              .storage = MTLM_STORE_MOMENT,
+                              .bytes = choose_slot(program),
+                              .block = -1};
     struct mtlm_offloaded *o = &program->offloaded;
     const int first = o->n_units;
 
@@ -333,7 +333,7 @@ static int64_t block_bytes(const struct mtlm_program *program,
     return mtlm_offload_file_padded((int64_t) program->graph->block[block]);
 }
 
-static void add_block(struct slots *slots, int bucket)
+static void add_block(struct slot_turn *slots, int bucket)
 {
     struct mtlm_program *program = slots->program;
     struct mtlm_unit *unit = add_unit(program, slots->storage, bucket, 0);
@@ -351,7 +351,8 @@ static void add_block(struct slots *slots, int bucket)
 static void create_blocks(struct mtlm_program *program,
                           enum mtlm_storage storage, int most)
 {
-    struct slots slots = {.program = program, .storage = storage, .block = -1};
+    struct slot_turn slots = {
+        .program = program, .storage = storage, .block = -1};
     int n = 0, at = 0;
 
     for (int b = 0; b < program->n_buckets; b++)

@@ -9,10 +9,11 @@
  * of its slot, so the nodes that use them are those of a program without
  * offloading, with the same bits.
  *
- * mtlm_offload_apply() (graph/build/offload_items.h) puts a load before the
- * first node that needs a unit, and a store behind the last node that changes a
- * unit, before another unit takes the slot.  A load waits for nothing but its
- * slot: with three slots, one unit is loaded, one is in use, one is stored.
+ * mtlm_offload_items_apply() (graph/build/offload_items.h) puts a load before
+ * the first node that needs a unit, and a store behind the last node that
+ * changes a unit, before another unit takes the slot.  A load waits for nothing
+ * but its slot: with three slots, one unit is loaded, one is in use, one is
+ * stored.
  *
  * A load and a store write the slot; all nodes in between read the slot as a
  * control use.  A load of pieces that nobody has written yields zeros without a

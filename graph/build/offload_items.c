@@ -44,7 +44,7 @@ static void hold_slots(const struct mtlm_program *program,
     }
 }
 
-void mtlm_offload_hold_slots(struct mtlm_program *program)
+void mtlm_offload_items_hold(struct mtlm_program *program)
 {
     for (int i = 0; i < program->graph->all.n; i++)
         hold_slots(program, program->graph->all.node[i]);
@@ -52,7 +52,7 @@ void mtlm_offload_hold_slots(struct mtlm_program *program)
 
 /* ---- transfers ---- */
 
-enum transfer { LOAD, STORE, STORE_ZEROS, TRANSFERS };
+enum offload_move { LOAD, STORE, STORE_ZEROS, MOVES };
 enum { PHASES = MTLM_PHASE_SAVE + 1 };
 
 /* What a slot holds. */
@@ -67,54 +67,52 @@ struct apply {
     struct mtlm_items out;
     struct holding *slot; /* [n_slots] */
     bool *empty;          /* [n_units]: its pieces read as zeros */
-    /* [n_units][PHASES][TRANSFERS]: nodes so far, or NULL. */
+    /* [n_units][PHASES][MOVES]: nodes so far, or NULL. */
     struct mtlm_node **node;
     struct mtlm_list list; /* of new nodes */
     bool stepping;         /* behind the control node */
     struct mtlm_offload_bytes bytes;
 };
 
-/* Returns the node that transfers the unit on behalf of a node of a phase. */
+/* Returns the node that moves the unit on behalf of a node of a phase. */
 static struct mtlm_node *node_of(struct apply *apply, int number,
                                  const struct mtlm_node *needed,
-                                 enum transfer transfer)
+                                 enum offload_move move)
 {
     const struct mtlm_unit *unit = &apply->program->offloaded.unit[number];
     struct mtlm_node **node =
-        &apply->node[(number * PHASES + needed->phase) * TRANSFERS
-                     + transfer];
+        &apply->node[(number * PHASES + needed->phase) * MOVES + move];
     const union mtlm_attr attr = {
-        .disk = {unit->piece, unit->pieces, transfer == STORE_ZEROS}};
+        .disk = {unit->piece, unit->pieces, move == STORE_ZEROS}};
     struct mtlm_graph *graph = apply->program->graph;
     struct mtlm_tensor *slot = unit->slot;
 
     if (*node)
         return *node;
     mtlm_graph_at(graph, &apply->list, needed->phase, needed->stage, -1);
-    *node = mtlm_graph_call(
-        graph, transfer == LOAD ? MTLM_OP_LOAD : MTLM_OP_STORE, &attr, &slot);
-    (*node)->bytes = transfer == STORE_ZEROS ? 0 : (double) unit->bytes;
+    *node = mtlm_graph_call(graph, move == LOAD ? MTLM_OP_LOAD : MTLM_OP_STORE,
+                            &attr, &slot);
+    (*node)->bytes = move == STORE_ZEROS ? 0 : (double) unit->bytes;
     return *node;
 }
 
 static void append(struct apply *apply, int unit, const struct mtlm_item *item,
-                   enum transfer transfer)
+                   enum offload_move move)
 {
-    mtlm_items_append(
-        &apply->out,
-        (struct mtlm_item){node_of(apply, unit, item->node, transfer), -1,
-                           item->priority, -1});
+    mtlm_items_append(&apply->out,
+                      (struct mtlm_item){node_of(apply, unit, item->node, move),
+                                         -1, item->priority, -1});
 }
 
 /* Stores what the slot holds, if that changed, on behalf of item. */
 static void store(struct apply *apply, struct holding *slot,
                   const struct mtlm_item *item)
 {
-    const enum transfer transfer = slot->zeros ? STORE_ZEROS : STORE;
+    const enum offload_move move = slot->zeros ? STORE_ZEROS : STORE;
 
     if (slot->unit < 0 || !slot->changed)
         return;
-    append(apply, slot->unit, item, transfer);
+    append(apply, slot->unit, item, move);
     slot->changed = false;
     apply->empty[slot->unit] = slot->zeros;
     if (!slot->zeros)
@@ -195,7 +193,7 @@ static struct apply begin(struct mtlm_program *program,
         .program = program,
         .slot = mtlm_calloc(o->n_slots, sizeof(*apply.slot)),
         .empty = mtlm_calloc(o->n_units, sizeof(*apply.empty)),
-        .node = mtlm_calloc((size_t) o->n_units * PHASES * TRANSFERS,
+        .node = mtlm_calloc((size_t) o->n_units * PHASES * MOVES,
                             sizeof(*apply.node))};
 
     for (int s = 0; s < o->n_slots; s++)
@@ -205,8 +203,8 @@ static struct apply begin(struct mtlm_program *program,
     return apply;
 }
 
-struct mtlm_offload_bytes mtlm_offload_apply(struct mtlm_program *program,
-                                             struct mtlm_items *items)
+struct mtlm_offload_bytes mtlm_offload_items_apply(struct mtlm_program *program,
+                                                   struct mtlm_items *items)
 {
     struct apply apply;
 

@@ -8,7 +8,7 @@
 /* Makes the nodes that use state of a unit read the unit's slot as a control
  * use: they lie between a load and the next one.  Call when all lists are
  * complete. */
-void mtlm_offload_hold_slots(struct mtlm_program *program);
+void mtlm_offload_items_hold(struct mtlm_program *program);
 
 /* Inserts loads and stores into a list of items, and returns the bytes that
  * they read and write.
@@ -25,7 +25,7 @@ void mtlm_offload_hold_slots(struct mtlm_program *program);
 struct mtlm_offload_bytes {
     double loaded, stored;
 };
-struct mtlm_offload_bytes mtlm_offload_apply(struct mtlm_program *program,
-                                             struct mtlm_items *items);
+struct mtlm_offload_bytes mtlm_offload_items_apply(struct mtlm_program *program,
+                                                   struct mtlm_items *items);
 
 #endif /* MTLM_GRAPH_OFFLOAD_ITEMS_H */

@@ -353,7 +353,7 @@ static void note_transfers(struct mtlm_program *program)
 {
     struct mtlm_items *items =
         program->config.eval_only ? &program->eval : &program->train;
-    const struct mtlm_offload_bytes bytes = mtlm_offload_apply(program, items);
+    const struct mtlm_offload_bytes bytes = mtlm_offload_items_apply(program, items);
 
     program->offloaded.loaded_bytes = bytes.loaded;
     program->offloaded.stored_bytes = bytes.stored;
@@ -428,7 +428,7 @@ static void write_items(struct mtlm_program *program)
     write_save(program);
     note_transfers(program);
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-        mtlm_offload_apply(program, lists[i]);
+        mtlm_offload_items_apply(program, lists[i]);
 }
 
 struct mtlm_program *mtlm_program_build(
@@ -465,7 +465,7 @@ struct mtlm_program *mtlm_program_build(
     mtlm_ring_apply(program);
     mtlm_pool_apply(program);
     mtlm_order_pool_apply(program);
-    mtlm_offload_hold_slots(program);
+    mtlm_offload_items_hold(program);
     if (config->outline)
         count_transfers(program);
     else

@@ -8,7 +8,9 @@
 
 #include "graph/build/offload.h"
 #include "graph/predict/activation_memory.h"
+#include "launch/options/options_note.h"
 #include "launch/options/options_offload.h"
+#include "launch/options/options_stages.h"
 #include "launch/plan/offload_choice.h"
 #include "runtime/file/offload_dir.h"
 
@@ -113,9 +115,12 @@ static int pipeline_of(const struct mtlm_wish *wish, int ranks)
     return pp;
 }
 
-/* Prepares a job whose layers come and go: a virtual stage for each. */
-static void stream(struct mtlm_wish *wish, int ranks)
+/* Prepares a job whose layers come and go: a virtual stage for each, where the
+ * options leave the stages free. */
+static void stream(struct mtlm_options *options, struct mtlm_wish *wish,
+                   int ranks)
 {
+    const struct mtlm_schedule *schedule = wish->config.schedule;
     struct mtlm_program_config *config = &wish->config;
     struct mtlm_stage_wish *stages = &wish->stages;
 
@@ -129,9 +134,14 @@ static void stream(struct mtlm_wish *wish, int ranks)
         wish->layout_free = false;
         config->layout.pp = pipeline_of(wish, ranks);
     }
-    if (!stages->virtual_stages && !stages->layers && !stages->layers_per_stage)
+    if (!mtlm_options_stages_given(options) && !schedule->most_chunks)
         stages->virtual_stages =
             (int) (config->model.num_layers / config->layout.pp);
+    else if (stages->virtual_stages <= 1)
+        mtlm_options_note(options, "--offload: layers of a stage travel for "
+                                   "each microbatch; a virtual stage for each "
+                                   "layer would travel once");
+    wish->stages_fixed = true;
 }
 
 static int64_t microbatches_of(const struct trial *t)
@@ -144,14 +154,15 @@ static int64_t microbatches_of(const struct trial *t)
 
 /* Makes gradients and weights travel; as_needed: no more than memory demands.
  * Returns whether the job then fits. */
-static bool offload_all(struct trial *t, bool as_needed)
+static bool offload_all(struct mtlm_options *options, struct trial *t,
+                        bool as_needed)
 {
     const int64_t layers = t->wish.config.model.num_layers;
     int pp;
 
     if (t->wish.stages.pipeline || t->wish.config.weight_staleness)
         return false;
-    stream(&t->wish, t->hosts->ranks);
+    stream(options, &t->wish, t->hosts->ranks);
     pp = t->wish.config.layout.pp;
     if (!fits_memory(t))
         return shrink_group(t, microbatches_of(t));
@@ -201,7 +212,7 @@ static void choose_as_needed(struct mtlm_options *options,
         return;
     }
     t = (struct trial){.wish = *wish, .hosts = hosts};
-    if (offload_all(&t, true) && file_bytes(&t) <= hosts->disk)
+    if (offload_all(options, &t, true) && file_bytes(&t) <= hosts->disk)
         take(options, wish, choice, &t);
 }
 
@@ -217,7 +228,7 @@ int mtlm_offload_choice_make(struct mtlm_options *options,
     if (options->offload_memory > 0)
         hosts->available = fmin(hosts->available, options->offload_memory);
     if (options->offload == MTLM_OFFLOAD_ALL) {
-        offload_all(&t, false);
+        offload_all(options, &t, false);
         *wish = t.wish;
         options->recompute = wish->config.recompute;
     } else if (options->offload == MTLM_OFFLOAD_AUTO) {

@@ -369,27 +369,29 @@ void mtlm_offload_file_clear(struct mtlm_offload_file *file, int first, int n)
 /* ---- bytes of pieces, anywhere in memory ---- */
 
 /* A part of a piece, and an aligned buffer for the whole piece. */
-struct part {
+struct piece_part {
     int piece;
     int64_t offset, bytes;
     char *buffer;
 };
 
 /* Returns the part of the piece that a transfer of bytes at offset covers. */
-static struct part part_of(const struct mtlm_offload_file *file, int piece,
-                           int64_t offset, int64_t bytes)
+static struct piece_part part_of(const struct mtlm_offload_file *file,
+                                 int piece, int64_t offset, int64_t bytes)
 {
     const int64_t all = file->piece[piece].bytes;
 
-    return (struct part){.piece = piece,
-                         .offset = offset,
-                         .bytes = bytes < all - offset ? bytes : all - offset,
-                         .buffer = get_aligned(mtlm_offload_file_padded(all))};
+    return (struct piece_part){
+        .piece = piece,
+        .offset = offset,
+        .bytes = bytes < all - offset ? bytes : all - offset,
+        .buffer = get_aligned(mtlm_offload_file_padded(all))};
 }
 
 /* Bytes of the piece outside of the part stay. */
-static int put_part(struct mtlm_offload_file *file, const struct part *part,
-                    const char *memory, struct mtlm_error *err)
+static int put_part(struct mtlm_offload_file *file,
+                    const struct piece_part *part, const char *memory,
+                    struct mtlm_error *err)
 {
     const int64_t all = file->piece[part->piece].bytes;
     const int64_t padded = mtlm_offload_file_padded(all);
@@ -402,8 +404,9 @@ static int put_part(struct mtlm_offload_file *file, const struct part *part,
     return mtlm_offload_file_write(file, part->piece, 1, part->buffer, err);
 }
 
-static int get_part(struct mtlm_offload_file *file, const struct part *part,
-                    char *memory, struct mtlm_error *err)
+static int get_part(struct mtlm_offload_file *file,
+                    const struct piece_part *part, char *memory,
+                    struct mtlm_error *err)
 {
     if (mtlm_offload_file_read(file, part->piece, 1, part->buffer, err) < 0)
         return -1;
@@ -419,7 +422,7 @@ int mtlm_offload_file_put(struct mtlm_offload_file *file, int piece,
     int rc = 0;
 
     for (; bytes > 0 && rc == 0; piece++, offset = 0) {
-        const struct part part = part_of(file, piece, offset, bytes);
+        const struct piece_part part = part_of(file, piece, offset, bytes);
 
         rc = put_part(file, &part, at, err);
         free(part.buffer);
@@ -437,7 +440,7 @@ int mtlm_offload_file_get(struct mtlm_offload_file *file, int piece,
     int rc = 0;
 
     for (; bytes > 0 && rc == 0; piece++, offset = 0) {
-        const struct part part = part_of(file, piece, offset, bytes);
+        const struct piece_part part = part_of(file, piece, offset, bytes);
 
         rc = get_part(file, &part, at, err);
         free(part.buffer);
