@@ -309,9 +309,7 @@ bool mtlm_profile_chains(const struct mtlm_profile *profile,
 
     switch (item->node->lane) {
     case MTLM_LANE_PP:
-        return item->node->call.kind == MTLM_OP_SEND
-               && (layout->virtual_stages == 1
-                   || item->node->phase != MTLM_PHASE_FORWARD);
+        return item->node->call.kind == MTLM_OP_SEND;
     case MTLM_LANE_DP:
         return layout->pp > 1 || !profile->overlaps_alone;
     default:

@@ -59,9 +59,9 @@ double mtlm_profile_bytes(const struct mtlm_profile *profile,
 
 /* Returns whether the item is a link of its rank's chain: the code starts the
  * item after the item before it, and the next item after this one.  Without a
- * pipeline, reductions of gradients may run beside the rest.  Interleaved
- * schedules exchange messages of both directions at once: those of F then take
- * no time of the chain. */
+ * pipeline, reductions of gradients may run beside the rest.  An exchange of
+ * interleaved code sends messages of both directions.  Both leave by one
+ * adapter, so each send is a link. */
 bool mtlm_profile_chains(const struct mtlm_profile *profile,
                          const struct mtlm_program *program,
                          const struct mtlm_item *item);

@@ -218,3 +218,49 @@ def memory(rows):
         report.table(table),
         "",
     ]
+
+
+def _pairs(rows):
+    """Pairs of vTrain's rows that differ in tensor-parallel size, 4 and 8, and
+    in one more size: each row of 4 with the row of 8 of the nearest pipeline."""
+    rows = _of(rows, "vTrain")
+    for four in rows:
+        others = [
+            row
+            for row in rows
+            if four.tensor == 4
+            and row.tensor == 8
+            and row.pipeline in (four.pipeline // 2, four.pipeline)
+            and (row.model, row.micro_batch, row.global_batch)
+            == (four.model, four.micro_batch, four.global_batch)
+        ]
+        if others:
+            yield four, min(others, key=lambda row: row.pipeline)
+
+
+def tensor_sizes(rows):
+    """Lines on tensor-parallel size 4 beside 8."""
+    table = [("model", "tensor 4", "tensor 8", "measured", "predicted")]
+    for four, eight in _pairs(rows):
+        measured = 100 * (four.seconds / eight.seconds - 1)
+        predicted = 100 * (four.predicted / eight.predicted - 1)
+        table.append(
+            (
+                four.model,
+                four.job(),
+                eight.job(),
+                f"{measured:+.1f} %",
+                f"{predicted:+.1f} %",
+            )
+        )
+    if len(table) == 1:
+        return []
+    return [
+        "## Tensor 4 beside tensor 8",
+        "",
+        "Jobs of vTrain that were measured with both sizes, of one micro batch: "
+        "how much longer an iteration takes with 4 than with 8.",
+        "",
+        report.table(table),
+        "",
+    ]

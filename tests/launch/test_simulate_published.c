@@ -6,9 +6,12 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 
 #include "tests/launch/parse.h"
 #include "tests/launch/simulated.h"
@@ -114,6 +117,60 @@ static void test_published_code_has_the_features_of_its_year(void **state)
     refuses("--model gpt-tiny --simulate x.ini --as 2021 --schedule-mode hint",
             "--as follows the order of its schedule; leave out "
             "--schedule-mode");
+}
+
+/* A cluster file of four equal stages whose messages take a millisecond. */
+static char late_machine[] = "/tmp/mtlm-late.XXXXXX";
+
+static int setup(void **state)
+{
+    const int fd = mkstemp(late_machine);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+
+    if (!file)
+        return -1;
+    fputs("[stage]\nforward_ms = 50\nbackward_ms = 50\nweight_ms = 50\n"
+          "[host]\nlatency_us = 1000\n",
+          file);
+    return fclose(file) ? -1 : parse_setup(state);
+}
+
+static int teardown(void **state)
+{
+    unlink(late_machine);
+    return parse_teardown(state);
+}
+
+static double late_seconds(const char *code, int chunks, int batch)
+{
+    char *line = mtlm_sprintf(FOUR "--as %s --global-batch-size %d "
+                                   "--num-virtual-stages-per-pipeline-rank %d",
+                              code, batch, chunks);
+    json_t *numbers = numbers_on(late_machine, line);
+    const double seconds = number(numbers, "iteration_s");
+
+    json_decref(numbers);
+    free(line);
+    return seconds;
+}
+
+/* A rank in the middle sends a message behind each F and each B of a chunk, and
+ * waits for both: two messages a microbatch, four with two chunks. */
+static void test_a_rank_waits_for_all_that_it_sends(void **state)
+{
+    static const struct {
+        const char *code;
+        int chunks;
+    } cases[] = {{"2020-09", 1}, {"2021", 1}, {"2021", 2}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *code = cases[i].code;
+        const int chunks = cases[i].chunks;
+
+        near(late_seconds(code, chunks, 128) - late_seconds(code, chunks, 64),
+             64 * (0.15 + chunks * 2 * 0.001), 1e-6);
+    }
 }
 
 #define EIGHT_GPUS                                                             \
@@ -234,11 +291,12 @@ int main(void)
         cmocka_unit_test(test_published_code_takes_the_published_time),
         cmocka_unit_test(test_gradients_are_reduced_after_or_beside_b),
         cmocka_unit_test(test_published_code_has_the_features_of_its_year),
+        cmocka_unit_test(test_a_rank_waits_for_all_that_it_sends),
         cmocka_unit_test(test_our_parts_replace_those_of_published_code),
         cmocka_unit_test(test_memory_is_that_of_the_code),
         cmocka_unit_test(test_an_order_has_the_memory_of_its_microbatches),
         cmocka_unit_test(test_a_search_finds_the_layouts_of_the_paper),
     };
 
-    return cmocka_run_group_tests(tests, parse_setup, parse_teardown);
+    return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -185,6 +185,19 @@ class Notes(unittest.TestCase):
         lines = "\n".join(script.published_notes.bars(rows, None, None))
         self.assertRegex(lines, r"fits its device +\| 9 of 12 \| does not hold")
 
+    def test_tensor_sizes_stand_beside_each_other(self):
+        """14.53 s over 15.00 s of a job with twice the tensor-parallel size."""
+        lines = "\n".join(
+            script.published_notes.tensor_sizes(self.rows(set="vTrain"))
+        )
+        self.assertRegex(
+            lines,
+            r"39.1B \| 4 x 16 x 8, 2 of 1536 \|\s+8 x 8 x 8, 2 of 1536 \|"
+            r"\s+-3.1 % \|\s+-3.1 % \|",
+        )
+        self.assertEqual(lines.count("175B"), 2)
+        self.assertEqual(script.published_notes.tensor_sizes([]), [])
+
     def test_epochs_stand_beside_reductions_after_b(self):
         asked = []
 
@@ -223,14 +236,39 @@ class Figures(unittest.TestCase):
         )
         rising = {"v 1": [1, 1], "v 4": [1.2, 1.3]}
         self.assertEqual(self.figure("12").fails(rising), ["v 4"])
-        kept = {"recomputed": [1, 2], "kept": [1.4, 2.1]}
+        kept = {"recomputed": [1, 2], "kept": [1.4, 0]}  # 0: does not fit
+        held = {**kept, "kept": [1.4, 2.8]}
+        self.assertEqual(self.figure("17").fails(held), ["kept"])
+        self.assertEqual(self.figure("17").fails(kept), ["kept"])
+        kept["recomputed"] = [1, 2.2]
+        self.assertEqual(self.figure("17").fails(kept), [])
+        kept["recomputed"] = [1.3, 2.2]
         self.assertEqual(self.figure("17").fails(kept), ["recomputed"])
+        self.assertEqual(self.figure("7").fails({"": [1, 1.2, 1.3]}), [])
+        self.assertEqual(self.figure("7").fails({"": [1, 1.3, 1.25]}), [""])
         little = {"fused": [135, 148], "unfused": [125, 133]}
         self.assertEqual(self.figure("5.8").fails(little), ["fused"])
         even = {"scattered": [1.05, 1.05], "whole": [1, 1]}
         self.assertEqual(self.figure("18").fails(even), ["scattered"])
         flat = {"B 128": [3, 3], "B 8": [3, 2]}
         self.assertEqual(self.figure("11").fails(flat), ["B 8"])
+
+    def test_a_figure_that_misses_has_its_reason(self):
+        def predict(row):
+            row.predicted, row.memory, row.room = 1, 1, 2
+
+        lines, failed = script.published_figures.section(predict)
+        self.assertIn("13", failed)
+        for number in failed:
+            why = self.figure(number).why
+            self.assertEqual(lines.count(why) if why else 1, 1)
+        for number in "13", "17", "18":
+            self.assertTrue(self.figure(number).why)
+
+    def test_what_does_not_fit_has_no_speed(self):
+        row = row_of(set="2021", layers=128)
+        row = iterations.Row(row.fields, row.seconds, memory=3, room=2)
+        self.assertEqual(script.published_figures.speed(row), 0)
 
     def test_figures_have_settings_of_the_program(self):
         for figure in script.published_figures.FIGURES:
