@@ -80,15 +80,23 @@ static int check_effects(const struct mtlm_options *o, struct mtlm_error *err)
     return check_graph_out(o, err);
 }
 
-/* Published code follows the order of its schedule: 1f1b, or interleaved with
- * virtual stages. */
+const struct mtlm_schedule *mtlm_options_simulate_schedule(
+    const struct mtlm_options *options, const struct mtlm_schedule *schedule,
+    int virtual_stages)
+{
+    return options->profile && !mtlm_options_given(options, MTLM_OPT_SCHEDULE)
+                   && virtual_stages > 1
+               ? mtlm_schedule_find("interleaved")
+               : schedule;
+}
+
+/* Published code follows the order of its schedule. */
 static int resolve_profile(struct mtlm_options *o, struct mtlm_error *err)
 {
     const bool interleaved =
         o->virtual_stages > 1
         || mtlm_options_given(o,
                               MTLM_OPT_NUM_LAYERS_PER_VIRTUAL_PIPELINE_STAGE);
-    const char *schedule = interleaved ? "interleaved" : "1f1b";
 
     o->profile = mtlm_profile_find(o->as);
     if (!o->profile)
@@ -110,7 +118,9 @@ static int resolve_profile(struct mtlm_options *o, struct mtlm_error *err)
                               "--simulate-engine starpu lets a policy choose; "
                               "leave one of them out");
     if (!mtlm_options_given(o, MTLM_OPT_SCHEDULE))
-        o->schedule = mtlm_schedule_find(schedule) - mtlm_schedules;
+        o->schedule = mtlm_options_simulate_schedule(
+                          o, mtlm_schedule_find("1f1b"), interleaved ? 2 : 1)
+                      - mtlm_schedules;
     return 0;
 }
 

@@ -13,6 +13,13 @@ int mtlm_options_simulate_resolve(struct mtlm_options *options,
  * --as without --ours overlap. */
 bool mtlm_options_published_order(const struct mtlm_options *options);
 
+/* Returns the schedule of a layout with so many virtual stages on a rank:
+ * interleaved for several stages of published code, unless --schedule is given;
+ * else schedule. */
+const struct mtlm_schedule *mtlm_options_simulate_schedule(
+    const struct mtlm_options *options, const struct mtlm_schedule *schedule,
+    int virtual_stages);
+
 /* Returns whether the options ask for a plan or a simulation, so that nothing
  * runs. */
 bool mtlm_options_simulate_or_plan(const struct mtlm_options *options);

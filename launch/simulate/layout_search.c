@@ -14,6 +14,7 @@
 #include "graph/predict/outline.h"
 #include "graph/predict/profile.h"
 #include "launch/options/options_schedule.h"
+#include "launch/options/options_simulate.h"
 #include "launch/plan/layout_table.h"
 #include "launch/plan/step.h"
 #include "launch/simulate/folded_run.h"
@@ -37,7 +38,7 @@ struct search {
     const struct mtlm_hosts *hosts;
     const struct mtlm_cluster *cluster;
     struct mtlm_layout_estimate *estimate;
-    const struct mtlm_published *published; /* order to follow; NULL: none */
+    bool follows; /* the order of a published schedule */
     bool recompute_free;
     struct mtlm_layout_found *list; /* [n] all layouts */
     int n;
@@ -53,10 +54,21 @@ static struct mtlm_wish wish_of(const struct search *s,
 
     if (wish.stages.virtual_stages == 0 && f->virtual_stages > 1)
         wish.stages.virtual_stages = f->virtual_stages;
+    wish.config.schedule = mtlm_options_simulate_schedule(
+        s->options, wish.config.schedule, f->virtual_stages);
     wish.config.recompute.granularity = f->granularity;
     if (f->window > 0)
         wish.config.window = f->window;
     return wish;
+}
+
+/* Returns the order that the layout follows; NULL: none. */
+static const struct mtlm_published *order_of(
+    const struct search *s, const struct mtlm_program_config *config)
+{
+    return s->follows && config->layout.pp > 1
+               ? mtlm_published_find(config->schedule->name)
+               : NULL;
 }
 
 static struct mtlm_program_config config_of(const struct search *s,
@@ -74,12 +86,12 @@ static bool can_follow(const struct search *s,
                        const struct mtlm_program_config *config)
 {
     const struct mtlm_boxes boxes = mtlm_program_boxes(config);
+    const struct mtlm_published *order = order_of(s, config);
     const struct mtlm_profile *profile = s->cluster->profile;
 
     if (profile && mtlm_profile_lacks(profile, config, s->cluster->overlaps))
         return false;
-    return !s->published || config->layout.pp == 1
-           || !mtlm_published_lacks(s->published, &boxes);
+    return !order || !mtlm_published_lacks(order, &boxes);
 }
 
 /* Adds the layout if the job can have it. */
@@ -204,7 +216,7 @@ static bool simulate_config(const struct search *s,
                             struct mtlm_layout_found *f)
 {
     const int64_t m = config.microbatches;
-    const bool follows = s->published && f->pp > 1;
+    const struct mtlm_published *published = order_of(s, &config);
     const int64_t least = fmax(FEW_MICROBATCHES, 3 * f->pp);
     /* Some orders are for multiples of the ranks. */
     const int64_t few = (least + f->pp - 1) / f->pp * f->pp;
@@ -215,8 +227,8 @@ static bool simulate_config(const struct search *s,
     f->whole = whole || f->tasks <= MANY_TASKS || m <= few;
     if (!f->whole)
         config.microbatches = few;
-    if (follows) {
-        order = mtlm_order_build(s->published, &config);
+    if (published) {
+        order = mtlm_order_build(published, &config);
         config.order = &order;
     }
     run = mtlm_folded_run_create(&config, s->cluster);
@@ -231,7 +243,7 @@ static bool simulate_config(const struct search *s,
                 * mean_step(&run.execution, f->pp - 1, config.microbatches);
     }
     mtlm_folded_run_free(&run);
-    if (follows)
+    if (published)
         mtlm_order_free(&order);
     return fits;
 }
@@ -326,17 +338,14 @@ struct mtlm_layout_search mtlm_layout_search_make(
     const struct mtlm_options *options, const struct mtlm_wish *wish,
     const struct mtlm_hosts *hosts, const struct mtlm_cluster *cluster)
 {
-    struct search s = {
-        .options = options,
-        .wish = wish,
-        .hosts = hosts,
-        .cluster = cluster,
-        .estimate = mtlm_layout_estimate_create(wish, cluster),
-        .published = mtlm_options_schedule_follows(options)
-                         ? mtlm_published_find(wish->config.schedule->name)
-                         : NULL,
-        .recompute_free =
-            !mtlm_options_given(options, MTLM_OPT_RECOMPUTE_GRANULARITY)};
+    struct search s = {.options = options,
+                       .wish = wish,
+                       .hosts = hosts,
+                       .cluster = cluster,
+                       .estimate = mtlm_layout_estimate_create(wish, cluster),
+                       .follows = mtlm_options_schedule_follows(options),
+                       .recompute_free = !mtlm_options_given(
+                           options, MTLM_OPT_RECOMPUTE_GRANULARITY)};
 
     mtlm_step_show("listing layouts");
     list_layouts(&s);
@@ -358,6 +367,9 @@ void mtlm_layout_search_take(const struct mtlm_layout_search *search,
     if (wish->stages.virtual_stages == 0 && f->virtual_stages > 1)
         wish->stages.virtual_stages = options->virtual_stages =
             f->virtual_stages;
+    wish->config.schedule = mtlm_options_simulate_schedule(
+        options, wish->config.schedule, f->virtual_stages);
+    options->schedule = wish->config.schedule - mtlm_schedules;
     wish->config.recompute.granularity = f->granularity;
     options->recompute.granularity = f->granularity;
     options->micro_batch_size = f->micro_batch;

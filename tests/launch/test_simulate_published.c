@@ -258,16 +258,23 @@ static void test_an_order_has_the_memory_of_its_microbatches(void **state)
 }
 
 /* Figures 13 and 16 of arXiv 2104.04473: the best of tensor x pipeline, and of
- * micro batches, among all layouts that fit. */
+ * micro batches, among all layouts that fit.  Interleaved orders are among
+ * them. */
 static void test_a_search_finds_the_layouts_of_the_paper(void **state)
 {
     static const struct {
         const char *line;
-        int micro_batch;
-    } cases[] = {{"--hidden-size 20480 --global-batch-size 32", 1},
-                 {"--hidden-size 20480 --global-batch-size 128", 1},
-                 {"--hidden-size 15360 --global-batch-size 128", 2},
-                 {"--hidden-size 15360 --global-batch-size 512", 2}};
+        int micro_batch, virtual_stages;
+    } cases[] = {{"--hidden-size 20480 --global-batch-size 32", 1, 1},
+                 {"--hidden-size 20480 --global-batch-size 128", 1, 1},
+                 {"--hidden-size 15360 --global-batch-size 128", 2, 1},
+                 {"--hidden-size 15360 --global-batch-size 512", 2, 1},
+                 {"--hidden-size 20480 --global-batch-size 32 "
+                  "--recompute-granularity full",
+                  2, 4},
+                 {"--hidden-size 20480 --global-batch-size 128 "
+                  "--recompute-granularity full",
+                  2, 4}};
 
     (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -276,13 +283,48 @@ static void test_a_search_finds_the_layouts_of_the_paper(void **state)
                                   "--num-layers 32 --num-attention-heads 128 "
                                   "%s",
                                   cases[i].line);
+        char *text = text_of("dgx-a100", line);
 
-        free(text_of("dgx-a100", line));
         assert_int_equal(options.tensor_parallel, 8);
         assert_int_equal(options.pipeline_parallel, 8);
         assert_int_equal(options.micro_batch_size, cases[i].micro_batch);
+        if (cases[i].virtual_stages > 1) {
+            assert_int_equal(options.virtual_stages, cases[i].virtual_stages);
+            assert_says(text, "\nschedule         interleaved\n");
+        } else {
+            assert_says(text, "\nschedule         1f1b\n");
+        }
+        free(text);
         free(line);
     }
+}
+
+/* Seconds of an iteration of the found layout, and of the layout given. */
+static void test_a_found_interleaved_layout_may_be_given(void **state)
+{
+#define OF_162_BILLION                                                         \
+    "--as 2021 --fp16 --world-size 64 --seq-length 2048 --vocab-size 50257 "   \
+    "--num-layers 32 --hidden-size 20480 --num-attention-heads 128 "           \
+    "--global-batch-size 32 --recompute-granularity full "
+    const double found = seconds_of("dgx-a100", OF_162_BILLION);
+    const int v = options.virtual_stages;
+    char *line;
+
+    (void) state;
+    assert_true(v > 1);
+    line = mtlm_sprintf(
+        OF_162_BILLION "--tensor-model-parallel-size %d "
+                       "--pipeline-model-parallel-size %d "
+                       "--micro-batch-size %d "
+                       "--num-virtual-stages-per-pipeline-rank %d",
+        (int) options.tensor_parallel, (int) options.pipeline_parallel,
+        (int) options.micro_batch_size, v);
+    near(seconds_of("dgx-a100", line), found, 1e-12);
+    free(line);
+    /* A schedule that is given has no virtual stages. */
+    assert_true(seconds_of("dgx-a100", OF_162_BILLION "--schedule 1f1b")
+                > found);
+    assert_true(options.virtual_stages <= 1);
 }
 
 int main(void)
@@ -296,6 +338,7 @@ int main(void)
         cmocka_unit_test(test_memory_is_that_of_the_code),
         cmocka_unit_test(test_an_order_has_the_memory_of_its_microbatches),
         cmocka_unit_test(test_a_search_finds_the_layouts_of_the_paper),
+        cmocka_unit_test(test_a_found_interleaved_layout_may_be_given),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
