@@ -310,8 +310,8 @@ static int set_fit(struct mtlm_options *options, const struct line *line,
 
         if (option != MTLM_OPT_FIT && option != MTLM_OPT_SIMULATE)
             return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                                  "--fit reads the options of each job from "
-                                  "its file; --%s belongs there",
+                                  "--fit takes the options of each job from "
+                                  "its file; leave out --%s",
                                   mtlm_option_name(option));
     }
     if (set_line(options, line, err) < 0)

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "launch/options/options_parse.h"
 #include "launch/plan/cluster.h"
@@ -30,25 +31,58 @@ struct fit {
 
 /* ---- predictions ---- */
 
-/* Refuses a row that is no training to simulate, or that writes files. */
-static int check_job(const struct mtlm_options *o, int request,
-                     struct mtlm_error *err)
+static int refuse_option(const char *option, struct mtlm_error *err)
 {
-    const char *other = o->metrics     ? "metrics"
-                        : o->trace_dir ? "trace"
-                        : o->graph_out ? "graph-out"
-                        : o->simulate_engine != MTLM_ENGINE_EVALUATOR
-                            ? "simulate-engine"
-                            : NULL;
+    return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                          "a row has the options of a job; leave out --%s",
+                          option);
+}
 
+/* Refuses a row that is no training to simulate, that names another machine
+ * than the file, or that writes files. */
+static int check_job(const struct mtlm_options *o, const char *file,
+                     int request, struct mtlm_error *err)
+{
     if (request != MTLM_REQUEST_SIMULATE)
         return mtlm_error_set(err, MTLM_EXIT_INPUT,
                               "the row has no job for --simulate");
-    return other ? mtlm_error_set(err, MTLM_EXIT_INPUT,
-                                  "--fit writes and runs nothing; leave out "
-                                  "--%s",
-                                  other)
-                 : 0;
+    if (strcmp(o->simulate_file, file) != 0)
+        return refuse_option("simulate", err);
+    if (o->metrics)
+        return refuse_option("metrics", err);
+    if (o->trace_dir)
+        return refuse_option("trace", err);
+    if (o->graph_out)
+        return refuse_option("graph-out", err);
+    if (o->simulate_engine != MTLM_ENGINE_EVALUATOR)
+        return refuse_option("simulate-engine", err);
+    return 0;
+}
+
+/* Reads the options of a row, for the cluster of file.  The caller frees the
+ * options. */
+static int read_job(const struct mtlm_fit_row *row, const char *file,
+                    struct mtlm_options *options, struct mtlm_error *err)
+{
+    char **word = mtlm_calloc(row->n + 4, sizeof(*word));
+    bool fits = false;
+    int n = 0, rc;
+
+    word[n++] = "mtlm-dag";
+    word[n++] = "--simulate";
+    word[n++] = (char *) file;
+    for (int i = 0; i < row->n; i++) {
+        fits |= strcmp(row->word[i], "--fit") == 0
+                || strncmp(row->word[i], "--fit=", strlen("--fit=")) == 0;
+        word[n++] = row->word[i];
+    }
+    rc = mtlm_options_parse(options, n, word, err);
+    if (fits)
+        rc = refuse_option("fit", err);
+    else if (rc >= 0)
+        rc = check_job(options, file, rc, err);
+    free(word);
+    return rc;
 }
 
 /* Sets *seconds to the prediction for a row.  Options are read anew each time:
@@ -57,21 +91,11 @@ static int predict(const struct fit *f, const struct mtlm_fit_row *row,
                    double *seconds, struct mtlm_error *err)
 {
     struct mtlm_options options;
-    char **word = mtlm_calloc(row->n + 4, sizeof(*word));
-    int n = 0, rc;
+    int rc = read_job(row, f->file, &options, err);
 
-    word[n++] = "mtlm-dag";
-    word[n++] = "--simulate";
-    word[n++] = (char *) f->file;
-    for (int i = 0; i < row->n; i++)
-        word[n++] = row->word[i];
-    rc = mtlm_options_parse(&options, n, word, err);
-    if (rc >= 0)
-        rc = check_job(&options, rc, err);
     if (rc == 0)
         rc = mtlm_simulate_seconds(&options, &f->cluster, seconds, err);
     mtlm_options_free(&options);
-    free(word);
     return rc < 0 ? mtlm_error_prefix(err, "%s:%d", f->csv, row->line) : 0;
 }
 

@@ -44,9 +44,13 @@ fit 3 'rows.csv:2: not of the form SECONDS,OPTIONS' "$cluster" "# a
 fit 3 'has no measured iterations' "$cluster" '# none'
 fit 2 "rows.csv:1: unknown model 'gpt-none'" "$cluster" '1,--model gpt-none'
 fit 3 'rows.csv:1: the row has no job for --simulate' "$cluster" '1,--list-models'
-fit 3 'rows.csv:1: --fit writes and runs nothing; leave out --metrics' "$cluster" \
+fit 3 'rows.csv:1: a row has the options of a job; leave out --metrics' "$cluster" \
     "1,$small --metrics m"
-fit 2 '--fit reads the options of each job from its file; --model belongs there' \
+fit 3 'rows.csv:1: a row has the options of a job; leave out --simulate' "$cluster" \
+    "1,$small --simulate none.ini"
+fit 3 'rows.csv:1: a row has the options of a job; leave out --fit' "$cluster" \
+    "1,--fit none.csv $small"
+fit 2 '--fit takes the options of each job from its file; leave out --model' \
     "$cluster" "1,$small" --model gpt-tiny
 job 1 --fit rows.csv
 [ "$rc" -eq 2 ] && grep -q -e '--fit is for --simulate CLUSTER.ini' err \
