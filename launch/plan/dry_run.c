@@ -3,6 +3,7 @@
 
 #include "config.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@
 #include "launch/plan/schedule_choice.h"
 #include "launch/plan/step.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/plural.h"
 #include "runtime/comm/launcher.h"
 #include "runtime/machine/cpu.h"
 #include "runtime/machine/gpu_detect.h"
@@ -174,11 +176,13 @@ static void print_layouts(const struct dry_run *d)
     if (d->compared.n > 0)
         mtlm_layout_table_print_compared(&d->wish, &d->compared, d->out);
     else
-        fputs(
-            "\nNo layout fits on machines like this one, so none are compared. "
-            "--synthetic CLUSTER.ini plans for another\nmachine, and compares "
-            "layouts there.\n",
-            d->out);
+        fprintf(d->out,
+                "\nNo layout of %d rank%s with the micro batch %" PRId64
+                " fits on machines like this one, so none are compared.\n"
+                "--synthetic CLUSTER.ini plans for another machine, and "
+                "compares layouts and micro batches there.\n",
+                d->hosts.ranks, mtlm_plural(d->hosts.ranks),
+                d->wish.config.micro_batch);
 }
 
 /* ---- the parts together ---- */

@@ -361,8 +361,9 @@ int mtlm_schedule_choice_settle(struct mtlm_options *options,
         || check_slow_rank(&wish->machine, &config.layout, err) < 0
         || check_jitter(options, &config, err) < 0)
         return -1;
-    if ((config.schedule->least_chunks > 1
-         || mtlm_options_schedule_follows(options))
+    if (mtlm_options_given(options, MTLM_OPT_SCHEDULE)
+        && (config.schedule->least_chunks > 1
+            || mtlm_options_schedule_follows(options))
         && mtlm_layout_pipeline(&config.layout) == 1)
         mtlm_options_note(options,
                           "--schedule %s: without effect, the pipeline has "

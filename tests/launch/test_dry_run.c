@@ -100,8 +100,9 @@ static void test_a_plan_compares_layouts_of_ranks_that_need_not_exist(
     free(more);
     text = plan_of("--model gpt-1t --dry-run --no-gpu --world-size 64 "
                    "--micro-batch-size 1 --global-batch-size 64");
-    assert_says(text, "No layout fits on machines like this one, so none are "
-                      "compared. --synthetic CLUSTER.ini plans for another");
+    assert_says(text, "No layout of 64 ranks with the micro batch 1 fits on "
+                      "machines like this one, so none are compared.\n"
+                      "--synthetic CLUSTER.ini plans for another");
     free(text);
 }
 

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -91,6 +92,10 @@ static void test_published_code_has_the_features_of_its_year(void **state)
     free(text);
     near(seconds_of("uniform", FOUR "--global-batch-size 8 --as 2021"),
          (8 + 3) * 0.15, 1e-6);
+    /* No note on a schedule that nobody gave. */
+    text = text_of("dgx-2h", PUBLISHED BASELINE "--as v1.0");
+    assert_null(strstr(text, "without effect"));
+    free(text);
     near(seconds_of("uniform", FOUR "--global-batch-size 8 --as 2021 "
                                     "--num-virtual-stages-per-pipeline-rank 2"),
          (8 + 3 / 2.0) * 0.15, 1e-6);
