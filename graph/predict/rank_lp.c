@@ -129,22 +129,30 @@ static void add_rises(struct rank_lp *r, int first, int n)
         add_less(r, first + i - 1, i < n ? first + i : ALL);
 }
 
-/* Counts rise; what ends has started; what starts follows the pass before. */
+/* Counts from column `first` rise, and none exceeds that of the pass before. */
+static void add_chain(struct rank_lp *r, int p, int first)
+{
+    const int before = r->passes->pass[p].before, last = r->counts[p].last;
+
+    add_rises(r, first, last + 1);
+    for (int i = 0; before >= 0 && i <= last; i++)
+        if (i <= r->counts[before].last)
+            add_less(r, first + i, r->counts[before].ended + i);
+}
+
+/* What starts follows the pass before; what ends has started. */
 static void add_counts(struct rank_lp *r, int p)
 {
-    const struct mtlm_rank_pass *pass = &r->passes->pass[p];
     const struct pass_counts *c = &r->counts[p];
-    const bool forward = pass->phase == MTLM_PHASE_FORWARD;
-    const int first = forward ? c->started : c->ended;
 
+    if (r->passes->pass[p].phase != MTLM_PHASE_FORWARD) {
+        add_chain(r, p, c->ended);
+        return;
+    }
+    add_chain(r, p, c->started);
     add_rises(r, c->ended, c->last + 1);
-    if (forward)
-        add_rises(r, c->started, c->last + 1);
-    for (int i = 0; forward && i <= c->last; i++)
+    for (int i = 0; i <= c->last; i++)
         add_less(r, c->ended + i, c->started + i);
-    for (int i = 0; pass->before >= 0 && i <= c->last; i++)
-        if (i <= r->counts[pass->before].last)
-            add_less(r, first + i, r->counts[pass->before].ended + i);
 }
 
 /* The work is between that of what has ended and that of what has started. */
@@ -198,10 +206,10 @@ static void add_columns(struct rank_lp *r, int p)
 
     assert(free_ns >= 0);
     c->last = (int) floor_div(r->points * free_ns, r->makespan);
-    c->ended = mtlm_lp_columns(&r->lp, c->last + 1);
     c->started = pass->phase == MTLM_PHASE_FORWARD
                      ? mtlm_lp_columns(&r->lp, c->last + 1)
                      : -1;
+    c->ended = mtlm_lp_columns(&r->lp, c->last + 1);
     c->worked = mtlm_lp_columns(&r->lp, r->points);
 }
 

@@ -2,7 +2,7 @@
 #define MTLM_GRAPH_RANK_LP_H
 
 /* A linear program of one rank: how many microbatches can end within a time?
- * If fewer than m can, no schedule takes so little.  docs/schedules.md has the
+ * If fewer than m can, no schedule takes so little.  docs/bounds.md has the
  * rows and their proof; perf/check_bound builds the same rows. */
 
 #include "graph/predict/lp.h"

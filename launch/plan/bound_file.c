@@ -14,12 +14,24 @@
 struct writer {
     struct mtlm_output_file *file;
     struct mtlm_error *err;
-    int64_t sum; /* of the numbers */
+    uint32_t crc; /* CRC-32 of the text so far, inverted */
     int rc;
 };
 
+/* Source: ISO 3309, as in zlib. */
+static uint32_t crc_after(uint32_t crc, const char *text)
+{
+    for (; *text; text++) {
+        crc ^= (unsigned char) *text;
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+    }
+    return crc;
+}
+
 static void write_text(struct writer *w, const char *text)
 {
+    w->crc = crc_after(w->crc, text);
     if (w->rc == 0)
         w->rc = mtlm_output_file_write(w->file, text, strlen(text), w->err);
 }
@@ -29,7 +41,6 @@ static void write_number(struct writer *w, const char *before, int64_t number)
 {
     char *text = mtlm_sprintf("%s%lld", before, (long long) number);
 
-    w->sum += number;
     write_text(w, text);
     free(text);
 }
@@ -73,19 +84,20 @@ static void write_proof(struct writer *w, const struct mtlm_evaluate *c,
                         const struct mtlm_rank_memory *memory,
                         const struct mtlm_lp_bound *bound)
 {
-    write_number(w, "{\"mtlm_dag_bound\": ", 1);
-    write_number(w, ",\n \"makespan_ns\": ", bound->makespan_ns);
-    write_number(w, ",\n \"microbatches\": ", c->microbatches);
+    write_number(w, "{\"mtlm_dag_bound\": ", 2);
+    write_number(w, ", \"makespan_ns\": ", bound->makespan_ns);
+    write_number(w, ", \"microbatches\": ", c->microbatches);
     write_number(w, ",\n \"hop_ns\": ", mtlm_rank_passes_ns(c->hop));
-    write_number(w, ",\n \"fused\": ", c->schedule->fused);
-    write_number(w, ",\n \"memory\": ", bound->passes.most_memory);
+    write_number(w, ", \"fused\": ", c->schedule->fused);
+    write_number(w, ", \"memory\": ", bound->passes.most_memory);
+    write_number(w, ", \"rank\": ", bound->passes.rank);
+    write_number(w, ", \"points\": ", bound->points);
     write_text(w, ",\n \"stages\": [");
     write_stages(w, c, memory);
-    write_number(w, "],\n \"rank\": ", bound->passes.rank);
-    write_number(w, ",\n \"points\": ", bound->points);
-    write_text(w, ",\n \"multipliers\": [");
+    write_text(w, "],\n \"multipliers\": [");
     write_multipliers(w, bound);
-    write_number(w, "],\n \"sum\": ", w->sum);
+    write_text(w, "],\n \"crc32\":");
+    write_number(w, " ", (uint32_t) ~w->crc);
     write_text(w, "}\n");
 }
 
@@ -95,7 +107,9 @@ int mtlm_bound_file_write(const char *path,
                           const struct mtlm_lp_bound *bound,
                           struct mtlm_error *err)
 {
-    struct writer w = {.file = mtlm_output_file_create(path, err), .err = err};
+    struct writer w = {.file = mtlm_output_file_create(path, err),
+                       .err = err,
+                       .crc = UINT32_MAX};
 
     if (!w.file)
         return -1;

@@ -2,7 +2,7 @@
 #define MTLM_BOUND_FILE_H
 
 /* The proof of a bound as a file, which perf/check_bound verifies: stages and
- * multipliers, in whole numbers.  `sum` is the sum of all other numbers. */
+ * multipliers, in whole numbers, then the CRC-32 of all before. */
 
 #include "graph/predict/lp_bound.h"
 #include "runtime/base/error.h"

@@ -3,12 +3,14 @@
 import copy
 import importlib.machinery
 import importlib.util
+import itertools
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import unittest
+import zlib
 
 source = os.environ.get("srcdir", ".")
 build = os.environ.get("builddir", ".")
@@ -21,7 +23,7 @@ script = importlib.util.module_from_spec(
     importlib.util.spec_from_loader("check_bound", LOADER)
 )
 LOADER.exec_module(script)
-from bench.proof_file import numbers  # noqa: E402
+from bench.proof_times import difference  # noqa: E402
 
 TIMES = """\
 [stage 0-7]
@@ -59,9 +61,26 @@ def prove(folder, times, ranks, *options):
     return stages, proof
 
 
-def add_up(proof):
-    proof["sum"] = 0
-    proof["sum"] = sum(numbers(proof))
+HEAD = """\
+{"mtlm_dag_bound": %d, "makespan_ns": %d, "microbatches": %d,
+ "hop_ns": %d, "fused": %d, "memory": %d, "rank": %d, "points": %d,
+ "stages": [
+  %s],
+ "multipliers": [
+  %s],
+ "crc32":"""
+
+
+def text_of(proof):
+    """The proof in the form of a file, up to its CRC-32."""
+    *head, stages, multipliers, _ = proof.values()
+    return HEAD % (*head, *(",\n  ".join(map(json.dumps, rows))
+                            for rows in (stages, multipliers)))
+
+
+def sign(proof):
+    """The proof with the CRC-32 of its numbers."""
+    proof["crc32"] = zlib.crc32(text_of(proof).encode())
     return proof
 
 
@@ -89,27 +108,41 @@ class Proofs(unittest.TestCase):
 
     def refused(self, proof):
         """Whether the proof, as a file, is refused."""
+        return self.refused_text(f"{text_of(proof)} {proof['crc32']}}}\n")
+
+    def refused_text(self, text):
         with open(self.path, "w", encoding="utf-8") as file:
-            json.dump(proof, file)
+            file.write(text)
         try:
             script.check(script.read(self.path))
-        except script.Refused:
+        except ValueError:
             return True
         return False
 
     def test_proofs_hold(self):
-        script.compare(self.proof, self.times)
+        self.assertIsNone(difference(self.proof, self.times))
         script.check(self.proof)
+        self.assertFalse(self.refused(self.proof))
+        self.assertEqual(sign(copy.deepcopy(self.proof)), self.proof)
         with tempfile.TemporaryDirectory() as folder:
             _, fused = prove(folder, FUSED, 4, "--schedule", "1f1b")
             script.check(script.read(fused))
 
     def test_other_times_are_refused(self):
         other = os.path.join(self.folder.name, "other.ini")
-        with open(other, "w", encoding="utf-8") as file:
-            file.write(TIMES.replace("= 6.5", "= 6.4"))
-        with self.assertRaises(script.Refused):
-            script.compare(self.proof, other)
+        for old, new in (("= 6.5", "= 6.4"), ("0-7", "0-6"), ("0-7", "0-8"),
+                         ("= 5000", "= 5001"), ("[hop]", "[stage hop]")):
+            with open(other, "w", encoding="utf-8") as file:
+                file.write(TIMES.replace(old, new))
+            self.assertIn("other.ini", difference(self.proof, other))
+
+    def test_the_statement_names_the_pipeline(self):
+        self.assertFalse(self.refused(self.proof))  # writes the file
+        done = subprocess.run([SCRIPT, self.path, self.times], check=False,
+                              capture_output=True, text=True)
+        self.assertRegex(
+            done.stdout, "8 microbatches on stages of ranks 0 1 2 3 3 2 1 0, B and "
+            "W apart, at most 3 microbatches on rank [0-3]: no schedule takes less")
 
     def test_each_changed_number_is_refused(self):
         for holder, key in list(places(self.proof)):
@@ -119,38 +152,65 @@ class Proofs(unittest.TestCase):
                 holder[key] -= more
         self.assertFalse(self.refused(self.proof))
 
+    def test_swapped_numbers_are_refused(self):
+        """Lines of multipliers and of stages, and numbers of a stage."""
+        proof, step = copy.deepcopy(self.proof), 1 if full else 3
+        swapped = 0
+        for rows in proof["multipliers"], proof["stages"], proof["stages"][0]:
+            for i, j in itertools.combinations(range(0, len(rows), step), 2):
+                if rows[i] != rows[j]:
+                    rows[i], rows[j] = rows[j], rows[i]
+                    self.assertTrue(self.refused(proof), (i, j))
+                    rows[i], rows[j] = rows[j], rows[i]
+                    swapped += 1
+        self.assertEqual(proof, self.proof)
+        self.assertGreater(swapped, 10)
+
+    def test_files_that_were_cut_off_are_refused(self):
+        text = f"{text_of(self.proof)} {self.proof['crc32']}}}\n"
+        for n in {*range(0, len(text), 1 if full else 7), len(text) - 1}:
+            self.assertTrue(self.refused_text(text[:n]), n)
+        self.assertTrue(self.refused_text(text + "\n"))
+        self.assertTrue(self.refused_text(text.replace(" [", "[", 1)))
+        self.assertFalse(self.refused_text(text))
+
     def test_other_multipliers_prove_less(self):
-        """The sum of the numbers is right.  A few may prove as much."""
+        """The CRC-32 is right.  A few may prove as much."""
         refused = n = 0
         for i in range(0, len(self.proof["multipliers"]), 1 if full else 9):
             for factor in 0.5, 2:
                 proof = copy.deepcopy(self.proof)
                 row = proof["multipliers"][i]
                 row[1] = int(row[1] * factor)
-                refused += self.refused(add_up(proof))
+                refused += self.refused(sign(proof))
                 n += 1
         self.assertGreater(refused, 0.9 * n)
 
     def test_other_pipelines_are_refused(self):
-        """The sum of the numbers is right."""
+        """The CRC-32 is right."""
         changed = []
         for key, factor in (("makespan_ns", 1.01), ("hop_ns", 0.9),
-                            ("memory", 1.2), ("microbatches", 0.9)):
+                            ("memory", 1.2), ("microbatches", 0.9),
+                            ("points", 1.1), ("points", 1e6), ("rank", 9),
+                            ("mtlm_dag_bound", 2)):
             changed.append(copy.deepcopy(self.proof))
-            changed[-1][key] = int(changed[-1][key] * factor)
+            changed[-1][key] = int(changed[-1][key] * factor) or 9
         for i in 1, 2, 3, 5:
             changed.append(copy.deepcopy(self.proof))
             for stage in changed[-1]["stages"]:
                 stage[i] = int(stage[i] * 0.9)
+        for rows in (lambda p: p["multipliers"].reverse(),
+                     lambda p: p["multipliers"].append(p["multipliers"][-1]),
+                     lambda p: p["multipliers"].append([10**9, 1]),
+                     lambda p: p["multipliers"].insert(0, [0, 0])):
+            changed.append(copy.deepcopy(self.proof))
+            rows(changed[-1])
         for proof in changed:
-            self.assertTrue(self.refused(add_up(proof)))
+            self.assertTrue(self.refused(sign(proof)))
 
     def test_files_of_other_kinds_are_refused(self):
-        for text in ("", "[]", "{}", "{" * 9999, '{"sum": 1, "sum": 2}', "1e9"):
-            with open(self.path, "w", encoding="utf-8") as file:
-                file.write(text)
-            with self.assertRaises(script.Refused):
-                script.read(self.path)
+        for text in ("", "[]", "{}", "{" * 9999, '{"crc32": 1}', "1e9"):
+            self.assertTrue(self.refused_text(text), text)
 
 
 if __name__ == "__main__":
