@@ -3,6 +3,7 @@
 
 #include "config.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,9 +100,9 @@ refuse_task(const struct starpu_task *task)
                  inner->policy_name, text);
 }
 
-static void check_worker(struct starpu_task *task, const struct held_task *t)
+static void check_worker(struct starpu_task *task, const struct held_task *t,
+                         unsigned worker)
 {
-    const unsigned worker = starpu_worker_get_id_check();
     char text[160];
 
     if (starpu_worker_can_execute_task_first_impl(worker, task, NULL))
@@ -111,6 +112,45 @@ static void check_worker(struct starpu_task *task, const struct held_task *t)
                  "the scheduling policy %s has given %s to worker %u, which "
                  "cannot run the task",
                  inner->policy_name, text, worker);
+}
+
+/* The policy gives the task to a worker. */
+static void give(struct starpu_task *task, unsigned worker)
+{
+    struct held_task *t;
+
+    pthread_mutex_lock(&mutex);
+    t = *find(task);
+    if (!t || t->popped)
+        refuse_task(task);
+    check_worker(task, t, worker);
+    t->popped = true;
+    pthread_mutex_unlock(&mutex);
+}
+
+/* ---- what the policy calls ---- */
+
+typedef int push_local_task(int worker, struct starpu_task *task, int back);
+
+static push_local_task *starpus_push; /* StarPU's own, behind ours */
+
+static void find_starpus_push(void)
+{
+    *(void **) &starpus_push = dlsym(RTLD_NEXT, "starpu_push_local_task");
+    if (!starpus_push)
+        mtlm_fatal(__FILE__, __LINE__, "StarPU has no starpu_push_local_task");
+}
+
+/* Policies, StarPU's too, call this function in place of StarPU's, which
+ * believes that the task is ready and can run on the worker. */
+int starpu_push_local_task(int worker, struct starpu_task *task, int back)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, find_starpus_push);
+    if (inner)
+        give(task, (unsigned) worker);
+    return starpus_push(worker, task, back);
 }
 
 /* ---- what StarPU calls ---- */
@@ -127,17 +167,9 @@ static int push(struct starpu_task *task)
 static struct starpu_task *pop(unsigned sched_ctx)
 {
     struct starpu_task *task = inner->pop_task(sched_ctx);
-    struct held_task *t;
 
-    if (!task)
-        return NULL;
-    pthread_mutex_lock(&mutex);
-    t = *find(task);
-    if (!t || t->popped)
-        refuse_task(task);
-    check_worker(task, t);
-    t->popped = true;
-    pthread_mutex_unlock(&mutex);
+    if (task)
+        give(task, starpu_worker_get_id_check());
     return task;
 }
 

@@ -14,7 +14,9 @@ struct starpu_sched_policy;
 /* Returns a policy that does as `policy`, whose functions the guard borrows.
  * Ends the job with MTLM_EXIT_USAGE and a sentence that names policy and task
  * if the policy starts a task twice, starts a task that is not ready, or gives
- * a task to a worker that cannot run the task.  There is one guard. */
+ * a task to a worker that cannot run the task: by pop_task(), or by
+ * starpu_push_local_task(), which the guard defines in place of StarPU.  There
+ * is one guard. */
 struct starpu_sched_policy *mtlm_policy_guard(
     const struct starpu_sched_policy *policy);
 

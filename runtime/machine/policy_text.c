@@ -13,7 +13,11 @@ void mtlm_policy_text_node(const struct mtlm_policy_node *node, char *text,
     static const char *const phases[] = {
         "F", "B", "W", "optimizer", "initial values", "validation", "copies"};
 
-    snprintf(text, n, "%s, %s of microbatch %d, stage %d, iteration %" PRId64,
-             node->name, phases[node->phase], node->microbatch, node->stage,
-             node->iteration + 1);
+    char microbatch[32] = "";
+
+    if (node->microbatch >= 0)
+        snprintf(microbatch, sizeof(microbatch), " of microbatch %d",
+                 node->microbatch);
+    snprintf(text, n, "%s, %s%s, stage %d, iteration %" PRId64, node->name,
+             phases[node->phase], microbatch, node->stage, node->iteration + 1);
 }

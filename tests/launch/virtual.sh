@@ -149,10 +149,14 @@ grep -q '^engine .*policy facts: ' out || fail "facts: $(cat out err)"
 # shellcheck disable=SC2046 # several words
 $(of CC) -shared -fPIC -Iinclude $(of STARPU_SIMGRID_CFLAGS) -o mistakes.so \
     "$srcdir/tests/mpi/policy_mistakes.c" || fail "policy_mistakes.c"
-STARPU_SCHED_LIB=./mistakes.so STARPU_SCHED=twice simulate
-refuse 2 'the scheduling policy twice has started ' ' of microbatch ' ' twice'
-STARPU_SCHED_LIB=./mistakes.so STARPU_SCHED=astray simulate
-refuse 2 'the scheduling policy astray has given ' ', which cannot run the task'
+for name in twice double; do
+    STARPU_SCHED_LIB=./mistakes.so STARPU_SCHED=$name simulate
+    refuse 2 "the scheduling policy $name has started " ' of microbatch ' ' twice'
+done
+for name in astray lost; do
+    STARPU_SCHED_LIB=./mistakes.so STARPU_SCHED=$name simulate
+    refuse 2 "the scheduling policy $name has given " ', which cannot run the task'
+done
 STARPU_SCHED_LIB=./withhold.so STARPU_SCHED=withhold simulate
 refuse 7 'under policy withhold' 'tasks never run; ready are: ' ', W of microb'
 # shellcheck disable=SC2046 # several words

@@ -98,7 +98,7 @@ compile keep
 STARPU_SCHED=keep STARPU_SCHED_LIB=./keep.so job 2 "${run[@]}" "${parallel[@]}" \
     --train-iters 100000 --distributed-timeout-minutes 0.05
 [ "$rc" -eq 7 ] || fail "keep: exit code $rc: $(cat err)"
-grep -q 'policy keep has withheld [a-z_]*, [^,]* of microbatch' err \
+grep -q 'policy keep has withheld [a-z_]*, [^,]*, stage [0-9]' err \
     || fail "keep: $(cat err)"
 
 # Mistakes.

@@ -5,6 +5,7 @@
  *   twice     starts a task again
  *   early     starts a task that is not ready
  *   astray    gives tasks to workers that cannot run them
+ *   double, lost  the same as twice and astray, by starpu_push_local_task()
  *   withhold  keeps the first task named linear_wgrad of rank 0; makes the file
  *             "withheld" then.  The policy watches no nodes. */
 
@@ -111,6 +112,30 @@ static struct starpu_task *pop_astray(unsigned sched_ctx)
     return take(1);
 }
 
+/* Returns the first worker that can run the task, or cannot; else 0. */
+static int find_worker(struct starpu_task *task, int can)
+{
+    for (unsigned w = 0; w < starpu_worker_get_count(); w++)
+        if (starpu_worker_can_execute_task_first_impl(w, task, NULL) == can)
+            return (int) w;
+    return 0;
+}
+
+static int push_double(struct starpu_task *task)
+{
+    const int worker = find_worker(task, 1);
+    int rc = starpu_push_local_task(worker, task, 0);
+
+    if (__atomic_add_fetch(&n_given, 1, __ATOMIC_SEQ_CST) == 40)
+        rc = starpu_push_local_task(worker, task, 0);
+    return rc;
+}
+
+static int push_lost(struct starpu_task *task)
+{
+    return starpu_push_local_task(find_worker(task, 0), task, 0);
+}
+
 static void withhold(void)
 {
     const char *rank = getenv("OMPI_COMM_WORLD_RANK");
@@ -139,13 +164,16 @@ static struct starpu_sched_policy policy[] = {
     {.policy_name = "twice", .pop_task = pop_twice},
     {.policy_name = "early", .pop_task = pop_early, .submit_hook = submit},
     {.policy_name = "astray", .pop_task = pop_astray},
+    {.policy_name = "double", .push_task = push_double},
+    {.policy_name = "lost", .push_task = push_lost},
     {.policy_name = "withhold", .pop_task = pop_but_one}};
 
 struct starpu_sched_policy *starpu_get_sched_lib_policy(const char *name)
 {
     for (size_t i = 0; i < sizeof(policy) / sizeof(*policy); i++) {
         policy[i].init_sched = init;
-        policy[i].push_task = push;
+        if (!policy[i].push_task)
+            policy[i].push_task = push;
         policy[i].worker_type = STARPU_WORKER_LIST;
         if (strcmp(name, policy[i].policy_name) == 0)
             return &policy[i];

@@ -28,9 +28,12 @@ mistake() {
         || fail "$1: $(cat err)"
 }
 mistake twice "started $node twice"
+mistake double "started $node twice"
 mistake early 'started a task that is not ready or is over'
-mistake astray "given $node to worker 1, which cannot run the task" \
-    --comm-node task
+for name in astray lost; do
+    mistake $name "given $node to worker 1, which cannot run the task" \
+        --comm-node task
+done
 
 # W of microbatch 0 gets no worker.  Other tasks and messages of both ranks go
 # on for a second.  The job ends within the deadline and 5 s.
