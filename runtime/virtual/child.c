@@ -71,22 +71,31 @@ static void remove_place(const struct sim_files *p)
 
 /* ---- the process ---- */
 
-/* Writes the path of mtlm-dag-sim to path [PATH_MAX]. */
+/* Writes the path of a file, as seen from this program, to path [PATH_MAX].
+ * Returns whether a program is there. */
+static bool find_near(const char *name, char *path)
+{
+    ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+
+    while (n > 0 && path[n - 1] != '/')
+        n--;
+    if (n <= 0 || n + strlen(name) >= PATH_MAX)
+        return false;
+    strcpy(path + n, name);
+    return access(path, X_OK) == 0;
+}
+
+/* Writes the path of mtlm-dag-sim to path [PATH_MAX]: beside this program, or
+ * where make install puts it, also under another prefix. */
 static int find_program(const struct mtlm_virtual_config *config, char *path,
                         struct mtlm_error *err)
 {
-    ssize_t n;
-
     if (config->program) {
         snprintf(path, PATH_MAX, "%s", config->program);
         return 0;
     }
-    n = readlink("/proc/self/exe", path, PATH_MAX - 1);
-    while (n > 0 && path[n - 1] != '/')
-        n--;
-    if (n > 0)
-        snprintf(path + n, PATH_MAX - n, "mtlm-dag-sim");
-    if (n > 0 && access(path, X_OK) == 0)
+    if (find_near("mtlm-dag-sim", path)
+        || find_near("../libexec/" PACKAGE "/mtlm-dag-sim", path))
         return 0;
     snprintf(path, PATH_MAX, "%s/mtlm-dag-sim", PKGLIBEXECDIR);
     if (access(path, X_OK) == 0)
