@@ -87,7 +87,7 @@ int mtlm_disk_sync(int fd)
         rc = fsync(fd);
     while (rc < 0 && errno == EINTR);
     note_call();
-    return rc;
+    return rc < 0 && errno == EINVAL ? 0 : rc;
 }
 
 int mtlm_disk_sync_dir(const char *dir)
@@ -95,7 +95,7 @@ int mtlm_disk_sync_dir(const char *dir)
     const int fd = mtlm_disk_open(dir, O_RDONLY | O_DIRECTORY);
     int rc = fd < 0 ? -1 : mtlm_disk_sync(fd);
 
-    if (rc < 0 && (errno == EINVAL || errno == EACCES))
+    if (rc < 0 && errno == EACCES)
         rc = 0;
     if (fd >= 0)
         close(fd);

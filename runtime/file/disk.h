@@ -22,7 +22,8 @@ int mtlm_disk_write(int fd, const void *data, size_t bytes);
 /* Reads up to bytes, fewer only at the end of the file; returns how many. */
 ssize_t mtlm_disk_read(int fd, void *data, size_t bytes);
 
-/* Flushes a file to the disk. */
+/* Flushes a file to the disk.  Returns 0 for what is on no disk: a pipe, a
+ * device. */
 int mtlm_disk_sync(int fd);
 
 /* Flushes the names in a directory to the disk.  Returns 0 where the file

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/base/memory.h"
@@ -18,9 +19,10 @@
 enum { BUFFER_BYTES = 1 << 20 };
 
 struct mtlm_output_file {
-    char *path, *temporary; /* temporary: NULL once removed */
-    int fd;                 /* -1 once finished */
-    char *buffer;           /* [BUFFER_BYTES] the first `held` are unwritten */
+    /* temporary: NULL once removed, and if bytes go to the path itself */
+    char *path, *temporary;
+    int fd;       /* -1 once finished */
+    char *buffer; /* [BUFFER_BYTES] the first `held` are unwritten */
     size_t held;
 };
 
@@ -29,6 +31,15 @@ static int failed(const struct mtlm_output_file *file, const char *what,
 {
     return mtlm_error_set(err, MTLM_EXIT_IO, "cannot %s %s: %s", what,
                           file->path, strerror(errno));
+}
+
+/* Whether bytes go to the path itself.  A device or a pipe is no file that a
+ * name could be given to. */
+static bool is_written_to(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
 /* Makes a unique name: another process may write the same file. */
@@ -52,7 +63,10 @@ struct mtlm_output_file *mtlm_output_file_create(const char *path,
 
     file->path = mtlm_strdup(path);
     file->fd = -1;
-    open_temporary(file);
+    if (is_written_to(path))
+        file->fd = mtlm_disk_open(path, O_WRONLY);
+    else
+        open_temporary(file);
     if (file->fd < 0) {
         failed(file, "create", err);
         free(file->temporary);
@@ -114,6 +128,8 @@ static int sync_directory(const char *path)
 int mtlm_output_file_publish(struct mtlm_output_file *file,
                              struct mtlm_error *err)
 {
+    if (!file->temporary)
+        return 0;
     if (rename(file->temporary, file->path) < 0)
         return failed(file, "create", err);
     free(file->temporary);

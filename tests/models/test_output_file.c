@@ -1,0 +1,95 @@
+/* Output files: whole under their name, or written to a pipe. */
+#include "config.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "runtime/file/output_file.h"
+#include "tests/models/files.h"
+
+static void write_text(const char *path, const char *text)
+{
+    struct mtlm_error err = {0};
+    struct mtlm_output_file *file = mtlm_output_file_create(path, &err);
+
+    assert_non_null(file);
+    assert_int_equal(mtlm_output_file_write(file, text, strlen(text), &err), 0);
+    assert_int_equal(mtlm_output_file_finish(file, &err), 0);
+    assert_int_equal(mtlm_output_file_publish(file, &err), 0);
+    mtlm_output_file_destroy(file);
+}
+
+static void assert_content(int fd, const char *text)
+{
+    char found[16] = "";
+
+    assert_int_equal(read(fd, found, sizeof(found) - 1), strlen(text));
+    assert_string_equal(found, text);
+}
+
+static void test_a_file_is_replaced(void **state)
+{
+    int fd;
+
+    (void) state;
+    files_write("old", "older", 5);
+    write_text(files_path("old"), "new");
+    fd = open(files_path("old"), O_RDONLY);
+    assert_content(fd, "new");
+    close(fd);
+}
+
+/* As root, a rename would take the place of /dev/null. */
+static void test_a_pipe_stays_a_pipe(void **state)
+{
+    struct stat st;
+    int fd;
+
+    (void) state;
+    assert_int_equal(mkfifo(files_path("pipe"), 0600), 0);
+    assert_int_equal(symlink("pipe", files_path("link")), 0);
+    fd = open(files_path("pipe"), O_RDWR | O_NONBLOCK);
+    assert_true(fd >= 0);
+    write_text(files_path("pipe"), "abc");
+    assert_content(fd, "abc");
+    write_text(files_path("link"), "defg");
+    assert_content(fd, "defg");
+    assert_int_equal(lstat(files_path("pipe"), &st), 0);
+    assert_true(S_ISFIFO(st.st_mode));
+    assert_int_equal(lstat(files_path("link"), &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    close(fd);
+}
+
+static void test_a_directory_is_refused(void **state)
+{
+    struct mtlm_error err = {0};
+    struct mtlm_output_file *file;
+
+    (void) state;
+    assert_int_equal(mkdir(files_path("dir"), 0700), 0);
+    file = mtlm_output_file_create(files_path("dir"), &err);
+    assert_non_null(file);
+    assert_int_equal(mtlm_output_file_finish(file, &err), 0);
+    assert_int_equal(mtlm_output_file_publish(file, &err), -1);
+    assert_int_equal(err.code, MTLM_EXIT_IO);
+    assert_non_null(strstr(err.text, "Is a directory"));
+    mtlm_output_file_destroy(file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_file_is_replaced),
+        cmocka_unit_test(test_a_pipe_stays_a_pipe),
+        cmocka_unit_test(test_a_directory_is_refused)};
+
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}
