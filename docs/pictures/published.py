@@ -46,7 +46,8 @@ def plan(program, schedule, mode, picture=None):
              "--workers", "1", "--pipeline-model-parallel-size", str(P),
              "--stage-times", "equal.ini", "--dry-run"]
             + schedule.options(mode) + (["--svg", picture] if picture else []),
-            check=True, capture_output=True, text=True, cwd=work).stdout
+            check=True, capture_output=True, text=True, cwd=work,
+            env=dict(os.environ, STARPU_SCHED="prio")).stdout
 
 
 def slots_of(text, schedule):

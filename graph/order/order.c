@@ -101,6 +101,12 @@ void mtlm_order_copy(struct mtlm_box_order *to,
     }
 }
 
+struct mtlm_box_order mtlm_order_duplicate(const struct mtlm_box_order *order,
+                                           const struct mtlm_boxes *boxes)
+{
+    return mtlm_order_first(order, boxes, boxes->microbatches);
+}
+
 struct mtlm_box_order mtlm_order_first(const struct mtlm_box_order *order,
                                        const struct mtlm_boxes *boxes,
                                        int microbatches)

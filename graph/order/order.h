@@ -66,6 +66,11 @@ int mtlm_order_most_lanes(const struct mtlm_box_order *order);
 void mtlm_order_copy(struct mtlm_box_order *to,
                      const struct mtlm_box_order *from);
 
+/* Returns a copy, with any lanes.  The caller frees the copy with
+ * mtlm_order_free(). */
+struct mtlm_box_order mtlm_order_duplicate(const struct mtlm_box_order *order,
+                                           const struct mtlm_boxes *boxes);
+
 /* Returns the order of the first microbatches alone, with the numbers of boxes
  * that a pipeline of so many microbatches has.  The caller frees the order with
  * mtlm_order_free(). */

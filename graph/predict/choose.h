@@ -37,6 +37,7 @@ struct mtlm_wish {
     int64_t global_batch; /* samples; 0: a microbatch per data-parallel rank */
     int64_t eval_iters;
     bool stages_fixed; /* a search keeps virtual stages and placement */
+    bool policy_free;  /* a search may prefer a scheduling policy */
     bool layout_free;
     bool window_free;      /* alpha may grow in a tensor-parallel layout */
     bool micro_batch_free; /* any divisor of micro_batch may replace

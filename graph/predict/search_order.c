@@ -25,10 +25,13 @@ static const double effort = .3 / MTLM_STAGE_KINDS;
 /* The share of the hold rule that stands for all: a policy chooses its own. */
 static const double hold = .5;
 
+/* Workers never wait for messages, or may wait. */
+enum { NEVER, WAITS, POLICIES };
+
 struct order_search {
-    bool waits;         /* workers may wait for messages */
-    double most_memory; /* as mtlm_ring_memory() counts */
-    struct mtlm_found_orders orders;
+    bool wanted[POLICIES]; /* searched for */
+    double most_memory;    /* as mtlm_ring_memory() counts */
+    struct mtlm_found_orders orders[POLICIES];
 };
 
 /* What ranks make of a config. */
@@ -75,20 +78,25 @@ static double evaluate_follower(void *arg, double more)
     return f->waits ? fmin(seconds, evaluate_pipeline(&one, hold)) : seconds;
 }
 
-/* Sets the seconds of what ranks make of config; behind late messages, only if
- * the choice depends on them. */
+/* Sets the seconds of what ranks make of config under each wanted policy;
+ * behind late messages, only if the choice depends on them. */
 static void evaluate(const struct mtlm_program_config *config,
                      const struct order_search *s,
-                     struct mtlm_found_order *found)
+                     struct mtlm_found_order found[POLICIES])
 {
     struct mtlm_work work = mtlm_work_create(config);
-    struct follower follower = {config, &work.pipeline, s->waits};
+    const double forward = mtlm_evaluate_shortest_forward(&work.pipeline);
 
-    found->seconds = evaluate_follower(&follower, 0);
-    if (mtlm_found_orders_want(&s->orders, found->seconds))
-        found->late_seconds =
-            mtlm_late_seconds(evaluate_follower, &follower,
-                              mtlm_evaluate_shortest_forward(&work.pipeline));
+    for (int i = 0; i < POLICIES; i++) {
+        struct follower follower = {config, &work.pipeline, i == WAITS};
+
+        if (!s->wanted[i])
+            continue;
+        found[i].seconds = evaluate_follower(&follower, 0);
+        if (mtlm_found_orders_want(&s->orders[i], found[i].seconds))
+            found[i].late_seconds =
+                mtlm_late_seconds(evaluate_follower, &follower, forward);
+    }
     mtlm_work_free(&work);
 }
 
@@ -120,20 +128,26 @@ static void note(const struct mtlm_program_config *config,
                  struct mtlm_box_order order, enum mtlm_follow follow,
                  struct order_search *s)
 {
+    const struct mtlm_boxes boxes = mtlm_program_boxes(config);
     struct mtlm_program_config one = *config;
-    struct mtlm_found_order found = {.order = order,
-                                     .follow = follow,
-                                     .schedule = config->schedule,
-                                     .layout = config->layout};
+    struct mtlm_found_order found[POLICIES];
 
-    one.order = &found.order;
+    one.order = &order;
     one.follow = follow;
-    if (mtlm_ring_memory(&one) > s->most_memory * (1 + 1e-9)) {
-        mtlm_found_order_free(&found);
-        return;
+    for (int i = 0; i < POLICIES; i++)
+        found[i] = (struct mtlm_found_order){.follow = follow,
+                                             .schedule = config->schedule,
+                                             .layout = config->layout};
+    if (mtlm_ring_memory(&one) <= s->most_memory * (1 + 1e-9)) {
+        evaluate(&one, s, found);
+        for (int i = 0; i < POLICIES; i++) {
+            if (!s->wanted[i])
+                continue;
+            found[i].order = mtlm_order_duplicate(&order, &boxes);
+            mtlm_found_orders_add(&s->orders[i], &found[i]);
+        }
     }
-    evaluate(&one, s, &found);
-    mtlm_found_orders_add(&s->orders, &found);
+    mtlm_order_free(&order);
 }
 
 /* Notes an order with each W in one piece, at the place of the first and of the
@@ -286,7 +300,7 @@ static void try_kind(const struct mtlm_program_config *config,
 static void evaluate_windows(const struct mtlm_program_config *config,
                              const struct mtlm_stage_cost *machine,
                              const struct order_search *s,
-                             struct mtlm_found_order *windows)
+                             struct mtlm_found_order windows[POLICIES])
 {
     struct mtlm_program_config one = *config;
     struct mtlm_stage_times times;
@@ -309,30 +323,61 @@ bool mtlm_search_order_takes(const struct mtlm_program_config *config)
            && mtlm_boxes_count(&boxes) <= MTLM_SEARCH_ORDER_BOXES;
 }
 
+/* Searches for the wanted policies. */
+static void search(const struct mtlm_program_config *config, int chunks,
+                   const struct mtlm_stage_cost *machine,
+                   struct order_search *s,
+                   struct mtlm_found_order windows[POLICIES],
+                   struct mtlm_found_order found[POLICIES])
+{
+    for (int i = 0; i < POLICIES; i++)
+        windows[i] = found[i] =
+            (struct mtlm_found_order){.follow = MTLM_FOLLOW_WINDOWS,
+                                      .schedule = config->schedule,
+                                      .layout = config->layout};
+    if (!mtlm_search_order_takes(config))
+        return;
+    evaluate_windows(config, machine, s, windows);
+    for (int i = 0; i < POLICIES; i++)
+        if (s->wanted[i])
+            mtlm_found_orders_add(&s->orders[i], &windows[i]);
+    if (chunks > 0)
+        try_kind(config, machine, s);
+    for (int i = 0; chunks == 0 && i < MTLM_STAGE_KINDS; i++) {
+        struct mtlm_program_config one;
+
+        if (mtlm_stage_kind_place(config, &mtlm_stage_kinds[i], &one))
+            try_kind(&one, machine, s);
+    }
+    for (int i = 0; i < POLICIES; i++)
+        if (s->wanted[i])
+            found[i] = mtlm_found_orders_choose(&s->orders[i]);
+}
+
 bool mtlm_search_order(const struct mtlm_program_config *config, int chunks,
                        const struct mtlm_stage_cost *machine, bool waits,
                        struct mtlm_found_order *windows,
                        struct mtlm_found_order *found)
 {
-    struct order_search s = {.waits = waits, .most_memory = config->act_mem};
+    struct order_search s = {.most_memory = config->act_mem};
+    struct mtlm_found_order all[POLICIES], best[POLICIES];
 
-    *windows = *found = (struct mtlm_found_order){.follow = MTLM_FOLLOW_WINDOWS,
-                                                  .schedule = config->schedule,
-                                                  .layout = config->layout};
-    if (!mtlm_search_order_takes(config))
-        return false;
-    evaluate_windows(config, machine, &s, windows);
-    mtlm_found_orders_add(&s.orders, windows);
-    if (chunks > 0)
-        try_kind(config, machine, &s);
-    for (int i = 0; chunks == 0 && i < MTLM_STAGE_KINDS; i++) {
-        struct mtlm_program_config one;
-
-        if (mtlm_stage_kind_place(config, &mtlm_stage_kinds[i], &one))
-            try_kind(&one, machine, &s);
-    }
-    *found = mtlm_found_orders_choose(&s.orders);
+    s.wanted[waits ? WAITS : NEVER] = true;
+    search(config, chunks, machine, &s, all, best);
+    *windows = all[waits ? WAITS : NEVER];
+    *found = best[waits ? WAITS : NEVER];
     return found->order.ranks > 0;
+}
+
+void mtlm_search_order_both(const struct mtlm_program_config *config,
+                            int chunks, const struct mtlm_stage_cost *machine,
+                            struct mtlm_found_order windows[2],
+                            struct mtlm_found_order found[2])
+{
+    struct order_search s = {.wanted = {true, true},
+                             .most_memory = config->act_mem};
+
+    search(config, chunks, machine, &s, windows, found);
 }
 
 /* ---- the order of the windows ---- */
@@ -368,8 +413,9 @@ bool mtlm_search_order_own(const struct mtlm_program_config *config,
                            struct mtlm_found_order *windows,
                            struct mtlm_found_order *found)
 {
-    struct order_search s = {.waits = true};
+    struct order_search s = {.wanted[WAITS] = true};
     struct mtlm_program_config one = *config;
+    struct mtlm_found_order all[POLICIES];
 
     *windows = *found = (struct mtlm_found_order){.follow = MTLM_FOLLOW_WINDOWS,
                                                   .schedule = config->schedule,
@@ -377,10 +423,12 @@ bool mtlm_search_order_own(const struct mtlm_program_config *config,
     if (!mtlm_search_order_takes(config) || config->schedule->fused)
         return false;
     mtlm_activation_memory_measure(&one);
-    evaluate(&one, &s, windows);
-    mtlm_found_orders_add(&s.orders, windows);
+    all[WAITS] = *windows;
+    evaluate(&one, &s, all);
+    *windows = all[WAITS];
+    mtlm_found_orders_add(&s.orders[WAITS], windows);
     try_own(&one, &s);
     mtlm_activation_memory_free(&one.activation);
-    *found = mtlm_found_orders_choose(&s.orders);
+    *found = mtlm_found_orders_choose(&s.orders[WAITS]);
     return found->order.ranks > 0;
 }

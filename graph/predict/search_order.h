@@ -32,6 +32,13 @@ bool mtlm_search_order(const struct mtlm_program_config *config, int chunks,
                        struct mtlm_found_order *windows,
                        struct mtlm_found_order *found);
 
+/* Like mtlm_search_order(), in one search for both: index 0 is of workers that
+ * never wait, index 1 of workers that wait. */
+void mtlm_search_order_both(const struct mtlm_program_config *config,
+                            int chunks, const struct mtlm_stage_cost *machine,
+                            struct mtlm_found_order windows[2],
+                            struct mtlm_found_order found[2]);
+
 /* Like mtlm_search_order(), for the windows of a config whose schedule is not
  * searched.  The orders are the one that the windows make by evaluation and the
  * published one, both as priorities, in the memory of the windows.  Workers

@@ -16,6 +16,7 @@
 #include "launch/plan/offload_choice.h"
 #include "launch/plan/order_fit.h"
 #include "launch/plan/plan_table.h"
+#include "launch/plan/policy_choice.h"
 #include "launch/plan/schedule_choice.h"
 #include "runtime/base/memory.h"
 
@@ -123,7 +124,9 @@ int mtlm_job_layout_choose(struct mtlm_job *job, struct mtlm_error *err)
                                  err)
             < 0
         || check_memory(job, err) < 0
-        || mtlm_layout_choice_take(o, &job->wish, &job->choice, err) < 0
+        || mtlm_policy_choice_take(o, &job->wish, &job->hosts, &job->choice,
+                                   err)
+               < 0
         || check_published(job, err) < 0)
         return -1;
     job->layout = mtlm_wish_config(&job->wish, job->choice.tp, job->choice.pp,

@@ -26,6 +26,7 @@
 #include "launch/plan/plan_disk.h"
 #include "launch/plan/plan_size.h"
 #include "launch/plan/plan_table.h"
+#include "launch/plan/policy_choice.h"
 #include "launch/plan/schedule_choice.h"
 #include "launch/plan/step.h"
 #include "runtime/base/memory.h"
@@ -372,7 +373,9 @@ static int choose_layout(struct dry_run *d, struct mtlm_options *options,
                                                err)
                    < 0)
         || check_size(d, err) < 0
-        || mtlm_layout_choice_take(options, &d->wish, &d->choice, err) < 0)
+        || mtlm_policy_choice_take(options, &d->wish, &d->hosts, &d->choice,
+                                   err)
+               < 0)
         return -1;
     return 0;
 }

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "graph/build/version.h"
 #include "graph/order/order_slots.h"
@@ -126,14 +125,15 @@ static void print_seconds(const struct mtlm_evaluation *e, const char *name,
             e->least_s, 100 * fmax(0, e->makespan_s / e->least_s - 1));
 }
 
-/* Prints what waits for messages gain, if they gain. */
+/* Prints what waits for messages would gain, if they gain. */
 static void print_waits(const struct mtlm_work *work, double makespan_s,
                         FILE *out)
 {
     double seconds = makespan_s;
 
-    if (work->pipeline.hop > 0)
-        mtlm_hold_choose(&work->pipeline, &seconds);
+    if (mtlm_plugin_holds())
+        return;
+    mtlm_hold_choose(&work->pipeline, &seconds);
     if (seconds < makespan_s * (1 - 1e-4))
         fprintf(out,
                 "                 %.6g s, %.2f %% less, where workers wait for "
@@ -146,7 +146,7 @@ static void print_waits(const struct mtlm_work *work, double makespan_s,
 static void print_nodes(const struct mtlm_program_config *config,
                         const struct mtlm_stage_cost *machine, FILE *out)
 {
-    const bool waits = strcmp(mtlm_plugin_wanted(), "mtlm") == 0;
+    const bool waits = mtlm_plugin_holds();
     struct mtlm_pipeline_programs p;
     double share = 0;
 
@@ -366,6 +366,7 @@ int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
 
     mtlm_step_show("evaluating the schedule");
     work = mtlm_work_create(config);
+    work.pipeline.hold = mtlm_plan_modes_hold(config, &work);
     e = mtlm_work_evaluate(&work, config);
     if (!mtlm_program_is_chained(config)) /* an order numbers its lanes */
         number_workers(&e, &config->layout);

@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "graph/build/ring.h"
 #include "graph/predict/search_order.h"
@@ -11,6 +10,7 @@
 #include "launch/options/options_note.h"
 #include "launch/options/options_schedule.h"
 #include "launch/plan/order_choice.h"
+#include "launch/plan/policy_prefer.h"
 #include "launch/plan/step.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/plural.h"
@@ -28,34 +28,77 @@ void mtlm_order_choice_take(struct mtlm_options *options,
     wish->order_microbatches = config->microbatches;
 }
 
-/* Whether StarPU's policy has the hold rule. */
-static bool workers_wait(void)
+/* Under a policy whose workers never wait for messages (0), or wait (1). */
+struct searched {
+    struct mtlm_program_config config;
+    struct mtlm_found_order windows, found;
+};
+
+/* Compares programs if the machine is modelled. */
+static void search_program(const struct mtlm_wish *wish, int chunks, bool waits,
+                           struct searched *s)
 {
-    return strcmp(mtlm_plugin_wanted(), "mtlm") == 0;
+    const struct mtlm_search_program programs = {
+        .machine = &wish->machine, .chunks = chunks, .waits = waits};
+
+    if (!wish->machine.cluster
+        || s->config.layout.placement == MTLM_PLACEMENT_POLICY)
+        return;
+    mtlm_step_show("comparing schedules");
+    mtlm_search_program(&programs, &s->config, &s->windows, &s->found);
 }
 
-/* Searches windows and order for config: first by stages, then by programs if
- * the machine is modelled.  Takes the order to options and wish if the order is
- * shorter than windows. */
+static struct mtlm_policy_seconds seconds_of(const struct searched *s)
+{
+    return (struct mtlm_policy_seconds){s->found.seconds,
+                                        s->found.late_seconds};
+}
+
+/* Searches for both policies, and prefers one.  Returns its index in s. */
+static int search_both(struct mtlm_options *options,
+                       const struct mtlm_wish *wish, int chunks,
+                       struct searched s[2])
+{
+    struct mtlm_found_order windows[2], found[2];
+    int best;
+
+    mtlm_search_order_both(&s[0].config, chunks, &wish->machine, windows,
+                           found);
+    for (int i = 0; i < 2; i++) {
+        s[i].windows = windows[i];
+        s[i].found = found[i];
+        search_program(wish, chunks, i > 0, &s[i]);
+    }
+    best = mtlm_policy_prefer(options, seconds_of(&s[0]), seconds_of(&s[1]));
+    mtlm_found_order_free(&s[1 - best].found);
+    return best;
+}
+
+/* Searches windows and order for config: first by stages, then by programs.
+ * Takes the order to options and wish if the order is shorter than windows. */
 static void search_order(struct mtlm_options *options, struct mtlm_wish *wish,
                          struct mtlm_program_config *config, int chunks,
                          struct mtlm_found_order *windows,
                          struct mtlm_found_order *found)
 {
-    const struct mtlm_search_program programs = {
-        .machine = &wish->machine, .chunks = chunks, .waits = workers_wait()};
+    const bool both = wish->policy_free && mtlm_search_order_takes(config);
+    struct searched s[2] = {{.config = *config}, {.config = *config}};
+    int best = mtlm_plugin_holds();
 
     if (options->eval_only)
         return;
     mtlm_step_show("searching an order");
-    mtlm_search_order(config, chunks, &wish->machine, programs.waits, windows,
-                      found);
-    if (wish->machine.cluster
-        && config->layout.placement != MTLM_PLACEMENT_POLICY) {
-        mtlm_step_show("comparing schedules");
-        mtlm_search_program(&programs, config, windows, found);
+    if (both) {
+        best = search_both(options, wish, chunks, s);
+    } else {
+        mtlm_search_order(config, chunks, &wish->machine, best,
+                          &s[best].windows, &s[best].found);
+        search_program(wish, chunks, best, &s[best]);
     }
     mtlm_step_clear();
+    *config = s[best].config;
+    *windows = s[best].windows;
+    *found = s[best].found;
     config->layout = found->layout;
     if (found->order.ranks == 0)
         return;
@@ -148,7 +191,7 @@ void mtlm_order_choice_places(struct mtlm_options *options,
     struct mtlm_found_order windows, found;
     char gain[48];
 
-    if (!workers_wait() || !mtlm_ring_times(config) || config->order
+    if (!mtlm_plugin_holds() || !mtlm_ring_times(config) || config->order
         || config->stage_windows || config->eval_only
         || config->weight_staleness > 0
         || config->schedule->sizing == MTLM_SIZING_SEARCH

@@ -5,8 +5,10 @@
 #include <stdio.h>
 
 #include "graph/build/ring.h"
+#include "graph/predict/hold.h"
 #include "graph/predict/work.h"
 #include "launch/plan/plan_modes.h"
+#include "runtime/machine/plugin.h"
 
 /* Whether a run refuses the program. */
 static bool is_refused(const struct mtlm_program_config *config)
@@ -62,11 +64,22 @@ int mtlm_plan_modes_list(const struct mtlm_program_config *config,
     return n;
 }
 
+double mtlm_plan_modes_hold(const struct mtlm_program_config *config,
+                            const struct mtlm_work *work)
+{
+    return mtlm_plugin_holds() && config->times
+                   && !mtlm_program_is_chained(config)
+               ? mtlm_hold_choose(&work->pipeline, NULL)
+               : 0;
+}
+
 static double evaluate(const struct mtlm_program_config *config)
 {
     struct mtlm_work work = mtlm_work_create(config);
-    struct mtlm_evaluation e = mtlm_work_evaluate(&work, config);
+    struct mtlm_evaluation e;
 
+    work.pipeline.hold = mtlm_plan_modes_hold(config, &work);
+    e = mtlm_work_evaluate(&work, config);
     mtlm_evaluation_free(&e);
     mtlm_work_free(&work);
     return e.makespan_s;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "graph/build/program.h"
+#include "graph/predict/work.h"
 
 /* The modes of an order, and the schedule without the order. */
 enum { MTLM_PLAN_MODES = MTLM_FOLLOW_WINDOWS + 2 };
@@ -26,6 +27,12 @@ struct mtlm_plan_mode {
 int mtlm_plan_modes_list(const struct mtlm_program_config *config,
                          const char *without,
                          struct mtlm_plan_mode mode[MTLM_PLAN_MODES]);
+
+/* Returns how long workers of config wait for messages, as a share of a task's
+ * duration (graph/predict/hold.h).  0: the policy never waits, a chain decides,
+ * or no times are known. */
+double mtlm_plan_modes_hold(const struct mtlm_program_config *config,
+                            const struct mtlm_work *work);
 
 /* Prints a line: the iteration in each mode of mtlm_plan_modes_list(), by
  * evaluation.  config has an order.  work_s: seconds of the busiest rank's

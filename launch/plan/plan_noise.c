@@ -96,8 +96,7 @@ static double slowest_replica(struct mtlm_work *work,
 static void evaluate(const struct mtlm_program_config *config,
                      const struct mtlm_plan_draws *of, double *seconds)
 {
-    const bool waits = strcmp(mtlm_plugin_wanted(), "mtlm") == 0
-                       && !mtlm_program_is_chained(config);
+    const bool waits = mtlm_plugin_holds() && !mtlm_program_is_chained(config);
     struct mtlm_work work = mtlm_work_create(config);
 
     if (waits)

@@ -27,7 +27,7 @@ static double evaluate(const struct mtlm_program_config *config,
                        const struct mtlm_window *window)
 {
     const int stages = mtlm_layout_stages(&config->layout);
-    const bool waits = strcmp(mtlm_plugin_wanted(), "mtlm") == 0;
+    const bool waits = mtlm_plugin_holds();
     struct mtlm_work work = mtlm_work_create(config);
     struct mtlm_evaluation e;
     double seconds;

@@ -26,6 +26,9 @@ typedef struct starpu_sched_policy *get_policy(const char *name);
 
 static bool used; /* the policy in force is the library's */
 
+/* The policy where STARPU_SCHED names none. */
+static const char *preferred = MTLM_DEFAULT_POLICY;
+
 /* The functions of a loaded library. */
 struct library {
     list_policies *list; /* NULL: absent */
@@ -39,15 +42,39 @@ static const char *variable_of(const char *name)
     return text && *text ? text : NULL;
 }
 
-const char *mtlm_plugin_wanted(void)
+/* Returns the name in STARPU_SCHED; NULL: none.  mtlm_plugin_choose() takes the
+ * variable away. */
+static const char *named(void)
 {
     static char name[64];
 
-    if (!*name)
-        snprintf(name, sizeof(name), "%s",
-                 variable_of("STARPU_SCHED") ? variable_of("STARPU_SCHED")
-                                             : MTLM_DEFAULT_POLICY);
-    return name;
+    if (!*name && variable_of("STARPU_SCHED"))
+        snprintf(name, sizeof(name), "%s", variable_of("STARPU_SCHED"));
+    return *name ? name : NULL;
+}
+
+const char *mtlm_plugin_wanted(void)
+{
+    return named() ? named() : preferred;
+}
+
+bool mtlm_plugin_holds(void)
+{
+    return strcmp(mtlm_plugin_wanted(), MTLM_HOLD_POLICY) == 0;
+}
+
+bool mtlm_plugin_is_free(void)
+{
+#ifdef STARPU_NON_BLOCKING_DRIVERS
+    return !named() && !mtlm_plugin_file();
+#else
+    return false;
+#endif
+}
+
+void mtlm_plugin_prefer(const char *name)
+{
+    preferred = name;
 }
 
 const char *mtlm_plugin_file(void)

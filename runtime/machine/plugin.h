@@ -1,7 +1,12 @@
 #ifndef MTLM_PLUGIN_H
 #define MTLM_PLUGIN_H
 
+#include <stdbool.h>
+
 #include "runtime/base/error.h"
+
+/* The policy of this program that has the hold rule (mtlm/policy.h). */
+#define MTLM_HOLD_POLICY "mtlm"
 
 struct starpu_conf;
 struct starpu_sched_policy;
@@ -9,8 +14,19 @@ struct starpu_sched_policy;
 /* The choice of StarPU's scheduling policy.  STARPU_SCHED names a policy of the
  * library STARPU_SCHED_LIB, of this program, or of StarPU. */
 
-/* Returns the name in STARPU_SCHED, or the default. */
+/* Returns the name in STARPU_SCHED, or the preferred one. */
 const char *mtlm_plugin_wanted(void);
+
+/* Returns whether that policy has the hold rule: workers wait for messages. */
+bool mtlm_plugin_holds(void);
+
+/* Returns whether a policy may be preferred: the environment names neither a
+ * policy nor a library, and StarPU's workers poll, as the hold rule needs. */
+bool mtlm_plugin_is_free(void);
+
+/* Sets the policy where STARPU_SCHED names none, MTLM_DEFAULT_POLICY at first.
+ * Call before StarPU starts. */
+void mtlm_plugin_prefer(const char *name);
 
 /* Returns the file in STARPU_SCHED_LIB; NULL: none. */
 const char *mtlm_plugin_file(void);

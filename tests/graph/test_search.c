@@ -169,6 +169,32 @@ static void test_waits_count(void **state)
     mtlm_stage_times_free(&times);
 }
 
+static void test_one_search_serves_both_policies(void **state)
+{
+    struct mtlm_stage_times times;
+    struct mtlm_program_config config = slow_config(&times, 1);
+    struct mtlm_found_order windows[2], order[2];
+
+    (void) state;
+    config.act_mem = 1.5 * memory_of_two(&config);
+    mtlm_search_schedule(&config, 1, &no_machine);
+    mtlm_search_order_both(&config, 1, &no_machine, windows, order);
+    for (int i = 0; i < 2; i++) {
+        struct mtlm_found_order alone, found;
+
+        mtlm_search_order(&config, 1, &no_machine, i > 0, &alone, &found);
+        assert_float_equal(windows[i].seconds, alone.seconds, 0);
+        assert_float_equal(order[i].seconds, found.seconds, 0);
+        assert_float_equal(order[i].late_seconds, found.late_seconds, 0);
+        assert_int_equal(order[i].follow, found.follow);
+        assert_memory_equal(order[i].order.box[0], found.order.box[0],
+                            found.order.n[0] * sizeof(int));
+        mtlm_found_order_free(&found);
+        mtlm_found_order_free(&order[i]);
+    }
+    mtlm_stage_times_free(&times);
+}
+
 /* Equal ranks, free messages, the memory of four microbatches: windows and
  * orders take the bound, 3 m + 1.5, and any latency costs windows a piece of W.
  */
@@ -388,6 +414,7 @@ int main(void)
         cmocka_unit_test(test_auto_is_no_longer_than_zb_v),
         cmocka_unit_test(test_an_order_beats_windows_within_the_memory),
         cmocka_unit_test(test_waits_count),
+        cmocka_unit_test(test_one_search_serves_both_policies),
         cmocka_unit_test(
             test_late_messages_decide_among_orders_of_equal_length),
         cmocka_unit_test(test_places_tell_messages_apart_that_arrive_together),

@@ -97,38 +97,6 @@ static void test_a_plan_counts_in_seconds(void **state)
     free(line);
 }
 
-/* ZB-H1 of equal stages: 51 s, and a message for each of three ranks.  Without
- * waits, a piece of W starts just before a B arrives. */
-static void test_a_plan_says_what_waits_gain(void **state)
-{
-    static const int latency_us[] = {1000, 0};
-    char *line =
-        mtlm_sprintf(FOUR "--schedule zb-h1 --stage-times %s", times_file);
-
-    (void) state;
-    for (int i = 0; i < 2; i++) {
-        char *times =
-            mtlm_sprintf("[stage 0-3]\nforward_ms = 1000\nbackward_ms = 1000\n"
-                         "weight_ms = 1000\n[hop]\nlatency_us = %d\n",
-                         latency_us[i]);
-        char *text;
-
-        times_file_write(times);
-        text = plan_of(line);
-        if (latency_us[i] > 0) {
-            assert_true(number_after(text, "\nschedule         zb-h1: ")
-                        > 51.1);
-            assert_float_equal(number_after(text, " above\n"), 51.003, .05);
-            assert_non_null(strstr(text, "wait for messages: STARPU_SCHED="));
-        } else {
-            assert_null(strstr(text, "STARPU_SCHED"));
-        }
-        free(text);
-        free(times);
-    }
-    free(line);
-}
-
 /* Two ranks, one microbatch: F 1, hop, F 2, B 3, hop, B 4, W 6 of rank 0. */
 static void test_the_plan_of_an_order_counts_in_seconds(void **state)
 {
@@ -381,7 +349,6 @@ int main(void)
         cmocka_unit_test(test_two_sources_of_times_are_refused),
         cmocka_unit_test(test_times_of_other_stages_are_refused),
         cmocka_unit_test(test_a_plan_counts_in_seconds),
-        cmocka_unit_test(test_a_plan_says_what_waits_gain),
         cmocka_unit_test(test_the_plan_of_an_order_counts_in_seconds),
         cmocka_unit_test(test_a_plan_counts_by_the_cluster),
         cmocka_unit_test(test_a_file_comes_before_the_cluster),

@@ -7,6 +7,8 @@ set -u
 . "${srcdir:-.}/tests/mpi/synthetic_common.sh" || exit
 
 cluster uniform.ini 50
+# Windows alone decide.
+export STARPU_SCHED=prio
 # Interleaved: what Megatron-LM's order has in flight, and behind the first rank
 # one more.
 #        limit p v m name        until B           until W
@@ -21,9 +23,21 @@ if full_tier; then
     # Workers wait for messages; the evaluator knows.
     export STARPU_SCHED=mtlm
     schedule 5 4 1 8 zb-h1       '4 3 2 1'         '4 4 4 4'
-    unset STARPU_SCHED
+    export STARPU_SCHED=prio
 fi
 schedule 8     4 2 8 zb-v        '7 6 5 4 4 3 2 1' '7 6 5 4 4 3 2 1'
+unset STARPU_SCHED
+
+# Where nobody names a policy, the better plan does: a run of ZB-H1 behind short
+# messages takes what the fixed order does, 27 F.
+cluster hop.ini 20 20
+layout 1 4
+compare 5 4 "${pretend[@]}" --synthetic hop.ini --num-layers 4 \
+    --global-batch-size 8 "${parallel[@]}" --schedule zb-h1 \
+    && echo "no named policy: $more %"
+grep -q 'StarPU .*, policy mtlm,' out || fail "no named policy: $(cat out)"
+grep -q '^policy mtlm: workers wait for messages, ' err \
+    || fail "no note on the policy: $(cat err)"
 
 # The evaluator draws the same jitter, and knows the slow rank.
 layout 1 2
