@@ -139,6 +139,17 @@ static void took_hop(void *arg, const struct mtlm_record *r, double seconds)
     s->n++;
 }
 
+/* Call when hop_s has the means. */
+static void took_share(void *arg, const struct mtlm_record *r, double seconds)
+{
+    struct mtlm_message_times *times = arg;
+    const bool send = r->op == MTLM_OP_SEND;
+    const int from = send ? r->rank : r->peer, to = send ? r->peer : r->rank;
+    const double mean = times->hop_s[from * times->ranks + to];
+
+    times->share[times->shares++] = mean > 0 ? seconds / mean : 1;
+}
+
 static void took_collective(void *arg, const struct mtlm_record *r,
                             double seconds)
 {
@@ -166,15 +177,17 @@ struct mtlm_message_times mtlm_message_times_create(
             list[found++] = make_transfer(&records[i]);
     number_alike(list, found);
     measure_messages(list, found, 2, took_hop, &hops);
+    for (int i = 0; i < ranks * ranks; i++)
+        times.hop_s[i] =
+            hops.count[i] > 0 ? times.hop_s[i] / hops.count[i] : -1;
+    times.share = mtlm_calloc(hops.n, sizeof(*times.share));
+    measure_messages(list, found, 2, took_share, &times);
     found = 0;
     for (size_t i = 0; i < n; i++)
         if (records[i].lane == MTLM_LANE_TP)
             list[found++] = make_collective(&records[i], layout, serial);
     number_alike(list, found);
     measure_messages(list, found, layout->tp, took_collective, &tp);
-    for (int i = 0; i < ranks * ranks; i++)
-        times.hop_s[i] =
-            hops.count[i] > 0 ? times.hop_s[i] / hops.count[i] : -1;
     times.mean_hop_s = hops.n > 0 ? hops.total / hops.n : -1;
     times.tp_s = tp.n > 0 ? tp.total / tp.n : -1;
     free(hops.count);
@@ -184,5 +197,6 @@ struct mtlm_message_times mtlm_message_times_create(
 
 void mtlm_message_times_destroy(struct mtlm_message_times *times)
 {
+    free(times->share);
     free(times->hop_s);
 }

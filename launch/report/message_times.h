@@ -13,7 +13,9 @@ struct mtlm_message_times {
     int ranks;
     double *hop_s;     /* [from * ranks + to] mean of sends; -1: none */
     double mean_hop_s; /* of all sends; -1: none */
-    double tp_s;       /* mean of tensor-parallel collectives; -1: none */
+    double *share; /* [shares] of each send: its time by hop_s of its pair */
+    int shares;
+    double tp_s; /* mean of tensor-parallel collectives; -1: none */
 };
 
 /* Measures the messages of the records [n].  serial: collectives run one at a

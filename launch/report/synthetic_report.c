@@ -7,6 +7,7 @@
 
 #include "graph/build/program_build.h"
 #include "graph/predict/evaluate_program.h"
+#include "graph/predict/late.h"
 #include "launch/job/job_synthetic.h"
 #include "launch/report/evaluated_records.h"
 #include "launch/report/message_times.h"
@@ -15,8 +16,9 @@
 #include "runtime/base/standard_output.h"
 #include "runtime/machine/machine.h"
 
-/* Maximum number of evaluated iterations. */
-enum { MANY_ITERATIONS = 8 };
+/* Maximum number of evaluated iterations; draws of the times of messages, of at
+ * most so many nodes. */
+enum { MANY_ITERATIONS = 8, DRAWS = 8, MANY_NODES = 100000 };
 
 struct evaluation {
     const struct mtlm_job *job;
@@ -25,7 +27,20 @@ struct evaluation {
     struct mtlm_synthetic *rank;   /* [ranks] */
     int ranks;
     double more_s; /* seconds: measured minus modelled time of a collective */
+    int draw;      /* of the times of messages, from 1; 0: means */
 };
+
+/* Returns the share of a message's mean time, of a random message of the run.
+ * Iterations are alike. */
+static double drawn_share(const struct evaluation *e, int rank,
+                          const struct mtlm_item *item)
+{
+    const struct mtlm_message_times *times = e->times;
+    const double at = mtlm_late_share(rank * (DRAWS + 1) + e->draw,
+                                      item->node->id, item->microbatch);
+
+    return e->draw == 0 ? 1 : times->share[(int) (at * times->shares)];
+}
 
 /* Returns the modelled time of a task, or the measured time of a message. */
 static double item_seconds(void *arg, const struct mtlm_program *program,
@@ -40,7 +55,7 @@ static double item_seconds(void *arg, const struct mtlm_program *program,
     switch (mtlm_ops[item->node->call.kind]->op_class) {
     case MTLM_CLASS_P2P:
         hop = e->times->hop_s[rank * e->ranks + item->node->call.attr.p2p.peer];
-        return hop < 0 ? modelled : hop;
+        return hop < 0 ? modelled : hop * drawn_share(e, rank, item);
     case MTLM_CLASS_COLLECTIVE:
         return modelled + e->more_s;
     default:
@@ -117,6 +132,38 @@ static struct mtlm_trace_summary *evaluate_run(
     return summary;
 }
 
+/* Returns the nodes of an iteration. */
+static int64_t nodes_of(const struct evaluation *e)
+{
+    int64_t nodes = 0;
+
+    for (int r = 0; r < e->ranks; r++)
+        nodes += e->program[r]->train.n;
+    return nodes;
+}
+
+/* Prints what the iteration takes if messages change places.  Which message is
+ * first decides what a rank runs, so makespans jump. */
+static void print_draws(struct evaluation *e,
+                        const struct mtlm_trace_info *info, int first, int last)
+{
+    double least = INFINITY, most = 0;
+
+    if (e->times->shares == 0 || (last + 1) * nodes_of(e) > MANY_NODES)
+        return;
+    for (e->draw = 1; e->draw <= DRAWS; e->draw++) {
+        struct mtlm_trace_summary *s = evaluate_run(e, info, first, last);
+
+        least = fmin(least, s->makespan_ns);
+        most = fmax(most, s->makespan_ns);
+        mtlm_trace_summary_destroy(s);
+    }
+    e->draw = 0;
+    printf("Drawn %d times from the times of messages: %.1f to %.1f ms an "
+           "iteration.\n",
+           DRAWS, least / 1e6, most / 1e6);
+}
+
 /* Work of all ranks per window. */
 static double busy_ns(const struct mtlm_trace_summary *s)
 {
@@ -152,7 +199,6 @@ static void print_report(const struct mtlm_message_times *times,
     printf("Measured %.1f %% %s than predicted (tasks %+.1f %%).\n", fabs(more),
            more < 0 ? "faster" : "slower",
            100 * busy_ns(measured) / busy_ns(evaluated) - 100);
-    mtlm_standard_output_flush();
 }
 
 void mtlm_synthetic_report(const struct mtlm_job *job,
@@ -175,6 +221,8 @@ void mtlm_synthetic_report(const struct mtlm_job *job,
     evaluation_create(&e);
     evaluated = evaluate_run(&e, info, first, last);
     print_report(&times, measured, evaluated, job->options.stretch);
+    print_draws(&e, info, first, last);
+    mtlm_standard_output_flush();
     mtlm_trace_summary_destroy(evaluated);
     evaluation_destroy(&e);
     mtlm_message_times_destroy(&times);

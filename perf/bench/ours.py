@@ -42,13 +42,19 @@ MEASURED = re.compile(
     r" \(tasks ([-+0-9.]+) %\)",
     re.M,
 )
+DRAWN = re.compile(
+    r"^Drawn \d+ times from the times of messages: ([0-9.]+) to ([0-9.]+) ms",
+    re.M,
+)
 
 
 def prediction_of(text):
     """The comparison that a traced synthetic run prints: {evaluated_ms, hop_ms
     (None: no message between stages), more and late (%: iteration and tasks
-    took longer than predicted)}."""
+    took longer than predicted), drawn_ms (the least and the most with messages
+    drawn from the run's; None: not evaluated)}."""
     predicted, measured = PREDICTED.search(text), MEASURED.search(text)
+    drawn = DRAWN.search(text)
     if not predicted or not measured:
         raise Failure(f"mtlm-dag did not compare itself:\n{text}")
     sign = -1 if measured[2] == "faster" else 1
@@ -57,6 +63,7 @@ def prediction_of(text):
         "hop_ms": float(predicted[2]) if predicted[2] else None,
         "more": sign * float(measured[1]),
         "late": float(measured[3]),
+        "drawn_ms": [float(x) for x in drawn.groups()] if drawn else None,
     }
 
 

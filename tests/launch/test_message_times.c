@@ -63,6 +63,7 @@ static struct mtlm_message_times measure(int tp, int pp, int virtual_stages,
 static void test_hops_count_from_when_both_ends_are_there(void **state)
 {
     struct mtlm_message_times times;
+    double shares = 0, least = 1;
 
     (void) state;
     n = 0;
@@ -85,6 +86,14 @@ static void test_hops_count_from_when_both_ends_are_there(void **state)
     assert_true(times.hop_s[0] == -1 && times.hop_s[3] == -1);
     assert_float_equal(times.mean_hop_s, 35e-6, 1e-12);
     assert_true(times.tp_s == -1);
+    /* 20, 10 and 30 us of 20; 80 of 80. */
+    assert_int_equal(times.shares, 4);
+    for (int i = 0; i < 4; i++) {
+        shares += times.share[i];
+        least = times.share[i] < least ? times.share[i] : least;
+    }
+    assert_float_equal(shares, 4, 1e-9);
+    assert_float_equal(least, .5, 1e-9);
     mtlm_message_times_destroy(&times);
 }
 

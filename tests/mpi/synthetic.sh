@@ -36,6 +36,8 @@ compare 5 4 "${pretend[@]}" --synthetic hop.ini --num-layers 4 \
     --global-batch-size 8 "${parallel[@]}" --schedule zb-h1 \
     && echo "no named policy: $more %"
 grep -q 'StarPU .*, policy mtlm,' out || fail "no named policy: $(cat out)"
+grep -q '^Drawn 8 times from the times of messages: .* to .* ms' out \
+    || fail "no range of evaluations: $(cat out)"
 grep -q '^policy mtlm: workers wait for messages, ' err \
     || fail "no note on the policy: $(cat err)"
 

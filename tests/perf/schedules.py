@@ -15,7 +15,7 @@ build = os.environ.get("builddir", ".")
 sys.dont_write_bytecode = True  # of scripts without a suffix
 sys.path.insert(0, os.path.join(source, "perf"))
 
-from bench import published, sleeping  # noqa: E402
+from bench import published, schedule_store, sleeping  # noqa: E402
 from bench import schedule_table as table  # noqa: E402
 from bench.ours import Failure  # noqa: E402
 
@@ -153,10 +153,11 @@ class Tables(unittest.TestCase):
         self.assertRegex(line, r"\+2\.0 % \| +\+1\.9 %")
 
     def test_distances_count_a_shared_run_once(self):
-        found = {d[0]: d for d in table.distances(self.ROWS)}
-        self.assertEqual(found["auto, mtlm"][1], 1)
-        self.assertEqual(found["strict"][1:5], (3, 0.5, 1.9, "gpipe"))
-        self.assertEqual(found["all"][3:5], (1.9, "gpipe"))
+        found = {d["orders"]: d for d in table.distances(self.ROWS)}
+        self.assertEqual(found["auto, mtlm"]["runs"], 1)
+        self.assertEqual(found["strict"]["runs"], 3)
+        self.assertEqual(max(found["strict"]["off"]), (1.9, "gpipe"))
+        self.assertEqual(max(found["all"]["off"]), (1.9, "gpipe"))
 
     def test_the_bar(self):
         lines = table.verdict(self.ROWS)
@@ -164,11 +165,24 @@ class Tables(unittest.TestCase):
         far = [row("1f1b", 4, [cell(27, 28, -2.1)])]
         self.assertRegex(table.verdict(far)[0], "does not hold.* 2.1 % off")
 
+    def test_the_bar_is_on_the_range_of_drawn_messages(self):
+        self.assertEqual(table.beyond(31, [33, 30, 34]), 0)
+        self.assertAlmostEqual(table.beyond(33, [30, 30.5]), 8.2, 1)
+        self.assertAlmostEqual(table.beyond(29.4, [30, 30.5]), -2)
+        far = [row("v-half", 3, [dict(cell(30, 31.4, -5.3), beyond=-1.2)])]
+        self.assertRegex(
+            table.verdict(far)[0], "holds; .* is 1.2 % beyond .* 5.3 % off"
+        )
+        line = table.distance_table(far).split("\n")[2]
+        self.assertRegex(line, r"5\.3 % \| v-half \| +1\.2 % \| v-half \|")
+
     def test_the_distance_to_the_plan(self):
         rows = [row("a", 4, [cell(100, 100 + x)]) for x in (1, 2, 9)]
-        middle, worst = table.distances(rows)[0][5:]
-        self.assertAlmostEqual(middle, 2)
-        self.assertAlmostEqual(worst, 9)
+        plan = sorted(x for x, _ in table.distances(rows)[0]["plan"])
+        self.assertAlmostEqual(plan[1], 2)
+        self.assertAlmostEqual(plan[2], 9)
+        line = table.distance_table(rows).split("\n")[2]
+        self.assertRegex(line, r"2\.0 % \| +9\.0 % \|$")
 
     def test_overhead_is_the_median_of_strict_orders(self):
         rows = [row("a", 4, [cell(100, 100 + x)]) for x in (1, 2, 9)]
@@ -257,6 +271,30 @@ class Rows(unittest.TestCase):
             self.assertEqual(list(found["cells"]), list(table.MODES))
 
 
+class Store(unittest.TestCase):
+    def test_rows_that_ran_again_replace_the_old_ones(self):
+        old = {"a": [row("gpipe", 8, [cell(33, 34)]),
+                     row("v-half", 3, [cell(30, 31)])]}
+        with tempfile.TemporaryDirectory() as work:
+            path = os.path.join(work, "x.json")
+            schedule_store.write(path, {}, old, {}, ["once"])
+            found, short, again = schedule_store.read(path)
+        self.assertEqual((found, short, again), (old, {}, ["once"]))
+        new = {"a": [row("v-half", 3, [cell(30, 30.5)])]}
+        merged = schedule_store.merge(found, new)["a"]
+        self.assertEqual([r["schedule"] for r in merged], ["gpipe", "v-half"])
+        self.assertEqual(merged[1], new["a"][0])
+
+    def test_a_file_without_rows_is_refused(self):
+        with tempfile.TemporaryDirectory() as work:
+            path = os.path.join(work, "x.json")
+            for text in "", "{}", "[]":
+                with open(path, "w") as file:
+                    file.write(text)
+                with self.assertRaises(Failure):
+                    schedule_store.read(path)
+
+
 class Script(unittest.TestCase):
     def run_script(self, *options):
         return subprocess.run(
@@ -271,6 +309,11 @@ class Script(unittest.TestCase):
             (["--microbatches", "6"], "the published orders need .* 2, 3, ... times"),
             (["--ranks", "1"], "the published orders need two ranks"),
             (["--unit", "nan"], "--unit is milliseconds"),
+            (["--keep"], "--keep is for --only and --write"),
+            (
+                ["--keep", "--only", "zb-h1", "--write", source],
+                ".*json has no rows to keep",
+            ),
         ):
             done = self.run_script(*options)
             self.assertEqual(done.returncode, 1)
@@ -286,6 +329,12 @@ class Script(unittest.TestCase):
             (name,) = [x for x in os.listdir(work) if x.endswith(".json")]
             with open(os.path.join(work, name)) as file:
                 settings = json.load(file)["settings"]
+            again = self.run_script(
+                *("--quick", "--only", "zb-h1", "--ranks", "2", "--keep"),
+                *("--microbatches", "4", "--write", work),
+            )
+            self.assertEqual(again.returncode, 0, again.stderr)
+            self.assertIn("* Rows of zb-h1 ran again later", again.stdout)
         (rows,) = settings.values()
         self.assertEqual(rows[0]["formula"], 13)
         self.assertEqual(set(rows[0]["cells"]), set(table.NAMES.values()))
