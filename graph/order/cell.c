@@ -13,15 +13,15 @@ static const struct {
     enum mtlm_cell_kind kind;
 } kinds[] = {
     {"WAIT_REDUCE_GRAD", MTLM_CELL_SHARDING},
-    {"WAIT_SEND_F", MTLM_CELL_MESSAGE},
-    {"WAIT_SEND_B", MTLM_CELL_MESSAGE},
+    {"WAIT_SEND_F", MTLM_CELL_WAIT_SEND},
+    {"WAIT_SEND_B", MTLM_CELL_WAIT_SEND},
     {"REDUCE_GRAD", MTLM_CELL_SHARDING},
     {"UNSHARD", MTLM_CELL_SHARDING},
     {"RESHARD", MTLM_CELL_SHARDING},
-    {"SEND_F", MTLM_CELL_MESSAGE},
-    {"RECV_F", MTLM_CELL_MESSAGE},
-    {"SEND_B", MTLM_CELL_MESSAGE},
-    {"RECV_B", MTLM_CELL_MESSAGE},
+    {"SEND_F", MTLM_CELL_SEND_F},
+    {"RECV_F", MTLM_CELL_RECV_F},
+    {"SEND_B", MTLM_CELL_SEND_B},
+    {"RECV_B", MTLM_CELL_RECV_B},
     {"BW", MTLM_CELL_BOTH},
     {"F", MTLM_CELL_FORWARD},
     {"I", MTLM_CELL_INPUT},
@@ -51,11 +51,6 @@ static void skip_space(const char **at)
         ++*at;
 }
 
-static bool computes(enum mtlm_cell_kind kind)
-{
-    return kind != MTLM_CELL_MESSAGE && kind != MTLM_CELL_SHARDING;
-}
-
 /* Reads <stage><type><microbatch>.  Of sharding, the microbatch is absent. */
 static bool read_action(const char **at, struct mtlm_cell *action)
 {
@@ -69,12 +64,13 @@ static bool read_action(const char **at, struct mtlm_cell *action)
     if (i == KINDS)
         return false;
     action->kind = kinds[i].kind;
+    action->type = kinds[i].name;
     *at += strlen(kinds[i].name);
     digits = read_number(at, &action->microbatch);
     if (digits == 0)
         action->microbatch = -1;
     skip_space(at);
-    return digits > 0 || (digits == 0 && !computes(action->kind));
+    return digits > 0 || (digits == 0 && action->kind == MTLM_CELL_SHARDING);
 }
 
 /* Reads (<cell>;<cell>)OVERLAP_F_B behind its bracket. */

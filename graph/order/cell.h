@@ -13,14 +13,32 @@ enum mtlm_cell_kind {
     MTLM_CELL_WEIGHT,   /* W */
     MTLM_CELL_BACKWARD, /* B: I and W together */
     MTLM_CELL_BOTH,     /* BW of older files, where B means I */
-    MTLM_CELL_MESSAGE,  /* SEND_F, RECV_F, SEND_B, RECV_B and waits for sends */
+    /* Messages of F and of I or B, and waits for sends. */
+    MTLM_CELL_SEND_F,
+    MTLM_CELL_RECV_F,
+    MTLM_CELL_SEND_B,
+    MTLM_CELL_RECV_B,
+    MTLM_CELL_WAIT_SEND,
     MTLM_CELL_SHARDING, /* UNSHARD, RESHARD, REDUCE_GRAD, WAIT_REDUCE_GRAD */
 };
 
 struct mtlm_cell {
     enum mtlm_cell_kind kind;
+    const char *type;      /* as the file has it: "SEND_F"; a constant */
     int stage, microbatch; /* microbatch -1: none */
 };
+
+/* Returns whether a cell is a pass of a stage: F, I, W, B or BW. */
+static inline bool mtlm_cell_computes(enum mtlm_cell_kind kind)
+{
+    return kind <= MTLM_CELL_BOTH;
+}
+
+/* Returns whether a cell is a message, or a wait for one. */
+static inline bool mtlm_cell_is_message(enum mtlm_cell_kind kind)
+{
+    return kind >= MTLM_CELL_SEND_F && kind <= MTLM_CELL_WAIT_SEND;
+}
 
 enum { MTLM_CELL_MOST = 2 }; /* actions in a cell */
 

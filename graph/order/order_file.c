@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "graph/order/lane_merge.h"
+#include "graph/order/order_cell.h"
 #include "graph/order/order_file.h"
+#include "graph/order/order_messages.h"
 #include "graph/order/order_rows.h"
 #include "graph/order/walk.h"
 #include "runtime/base/memory.h"
@@ -28,13 +30,6 @@ struct order_reading {
 static const char *const letters[] = {[MTLM_PHASE_FORWARD] = "F",
                                       [MTLM_PHASE_BACKWARD] = "I",
                                       [MTLM_PHASE_WEIGHT] = "W"};
-
-/* The same actions in the words of a file. */
-static const char *const cell_letters[] = {
-    [MTLM_CELL_FORWARD] = "F", [MTLM_CELL_INPUT] = "I",
-    [MTLM_CELL_WEIGHT] = "W",  [MTLM_CELL_BACKWARD] = "B",
-    [MTLM_CELL_BOTH] = "BW",
-};
 
 /* ---- dialect ---- */
 
@@ -87,13 +82,7 @@ static void find_place(const struct order_reading *r, int box,
 static int refuse(struct order_reading *r, int row,
                   const struct mtlm_order_entry *entry, const char *why)
 {
-    const struct mtlm_cell *cell = &entry->cell;
-    char place[MTLM_ORDER_PLACE];
-
-    mtlm_order_rows_place(&r->rows, row, entry->column, place);
-    return mtlm_error_set(r->err, MTLM_EXIT_USAGE, "%s: %s: %d%s%d %s", r->path,
-                          place, cell->stage, cell_letters[cell->kind],
-                          cell->microbatch, why);
+    return mtlm_order_cell_refuse(&r->rows, row, entry, why, r->err);
 }
 
 /* Refuses a cell that has its box twice. */
@@ -111,29 +100,6 @@ static int refuse_double(struct order_reading *r, int row,
     return refuse(r, row, entry, why);
 }
 
-/* Refuses a cell of a stage or microbatch that the rank does not have. */
-static int check_cell(struct order_reading *r, int row,
-                      const struct mtlm_order_entry *entry)
-{
-    const struct mtlm_cell *cell = &entry->cell;
-    const struct mtlm_layout *layout = r->boxes->layout;
-    char why[80];
-
-    if (cell->stage >= mtlm_layout_stages(layout))
-        snprintf(why, sizeof(why),
-                 "is of stage %d, this job has stages 0 to %d", cell->stage,
-                 mtlm_layout_stages(layout) - 1);
-    else if (cell->microbatch >= r->boxes->microbatches)
-        snprintf(why, sizeof(why), "is of microbatch %d, this job has 0 to %d",
-                 cell->microbatch, r->boxes->microbatches - 1);
-    else if (mtlm_layout_pp_rank(layout, cell->stage) != r->rows.row[row].rank)
-        snprintf(why, sizeof(why), "is of stage %d, which is on rank %d",
-                 cell->stage, mtlm_layout_pp_rank(layout, cell->stage));
-    else
-        return 0;
-    return refuse(r, row, entry, why);
-}
-
 /* Appends the box, all pieces of a W. */
 static int add_box(struct order_reading *r, int row,
                    const struct mtlm_order_entry *entry, enum mtlm_phase phase,
@@ -143,8 +109,6 @@ static int add_box(struct order_reading *r, int row,
     struct mtlm_box box = {phase, cell->stage, cell->microbatch, 0};
     const int pieces = phase == MTLM_PHASE_WEIGHT ? r->boxes->pieces : 1;
 
-    if (check_cell(r, row, entry) < 0)
-        return -1;
     for (; box.piece < pieces; box.piece++) {
         const int number = mtlm_box_number(r->boxes, box);
 
@@ -167,9 +131,11 @@ static int add_cell(struct order_reading *r, int row,
     const enum mtlm_cell_kind kind = entry->cell.kind;
     const bool both =
         kind == MTLM_CELL_BOTH || (kind == MTLM_CELL_BACKWARD && !r->older);
-    int rc = 0;
+    int rc = mtlm_order_cell_check(&r->rows, row, entry, r->boxes, r->err);
 
-    if (kind == MTLM_CELL_MESSAGE)
+    if (rc < 0)
+        return -1;
+    if (mtlm_cell_is_message(kind))
         r->notes->messages++;
     else if (kind == MTLM_CELL_SHARDING)
         r->notes->sharding++;
@@ -203,7 +169,7 @@ static int add_boxes(struct order_reading *r, struct mtlm_box_order *order)
         for (int j = 0; j < r->rows.row[i].n; j++)
             if (add_cell(r, i, &r->rows.row[i].entry[j], order) < 0)
                 return -1;
-    return 0;
+    return mtlm_order_messages_check(&r->rows, r->boxes, r->err);
 }
 
 /* ---- checks of the whole ---- */
@@ -218,10 +184,10 @@ static const char *letter_in_file(const struct order_reading *r, int number)
         const struct mtlm_order_entry *entry = &row->entry[i];
 
         if (entry->column == r->column[number]
-            && entry->cell.kind < MTLM_CELL_MESSAGE
+            && mtlm_cell_computes(entry->cell.kind)
             && entry->cell.stage == box.stage
             && entry->cell.microbatch == box.microbatch)
-            return cell_letters[entry->cell.kind];
+            return entry->cell.type;
     }
     return letters[box.phase];
 }
