@@ -52,7 +52,8 @@ void mtlm_offload_items_hold(struct mtlm_program *program)
 
 /* ---- transfers ---- */
 
-enum offload_move { LOAD, STORE, STORE_ZEROS, MOVES };
+/* LOAD_ZEROS, STORE_ZEROS: the disk neither reads nor writes. */
+enum offload_move { LOAD, LOAD_ZEROS, STORE, STORE_ZEROS, MOVES };
 enum { PHASES = MTLM_PHASE_SAVE + 1 };
 
 /* What a slot holds. */
@@ -90,9 +91,9 @@ static struct mtlm_node *node_of(struct apply *apply, int number,
     if (*node)
         return *node;
     mtlm_graph_at(graph, &apply->list, needed->phase, needed->stage, -1);
-    *node = mtlm_graph_call(graph, move == LOAD ? MTLM_OP_LOAD : MTLM_OP_STORE,
+    *node = mtlm_graph_call(graph, move < STORE ? MTLM_OP_LOAD : MTLM_OP_STORE,
                             &attr, &slot);
-    (*node)->bytes = move == STORE_ZEROS ? 0 : (double) unit->bytes;
+    (*node)->bytes = move == LOAD || move == STORE ? (double) unit->bytes : 0;
     return *node;
 }
 
@@ -131,7 +132,7 @@ static struct holding *load(struct apply *apply, const struct mtlm_unit *unit,
         return slot;
     store(apply, slot, item);
     *slot = (struct holding){.unit = number};
-    append(apply, number, item, LOAD);
+    append(apply, number, item, apply->empty[number] ? LOAD_ZEROS : LOAD);
     if (!apply->empty[number])
         apply->bytes.loaded += (double) unit->bytes;
     return slot;
