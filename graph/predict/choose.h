@@ -17,6 +17,7 @@ struct mtlm_hosts {
     bool elsewhere;       /* the job has other machines, of unknown memory: no
                            * micro batch shrinks to fit */
     double disk;          /* free bytes for offloaded state, on each machine */
+    double disk_need;     /* bytes with which the job would fit; 0: unknown */
     double unshared;      /* available, if no other process used the GPU */
     double process_bytes; /* resident bytes of each process before the choice */
 };

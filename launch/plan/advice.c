@@ -13,6 +13,8 @@
 #include "runtime/base/shell_word.h"
 #include "runtime/file/offload_dir.h"
 
+#define GIB (1024.0 * 1024 * 1024)
+
 /* Sizes of the example with fewer layers. */
 enum { FEW_LAYERS = 4, SMALL_BATCH = 8 };
 
@@ -180,6 +182,21 @@ static bool moments_on_disk(const struct mtlm_options *options,
     return mtlm_choose(&wish, hosts, choice) == 0 && choice->fits;
 }
 
+/* Prints what a disk needs on which the job's state would fit. */
+static void print_disk_need(const struct mtlm_options *options,
+                            const struct mtlm_hosts *hosts, FILE *out)
+{
+    char *dir = mtlm_options_offload_dir(options);
+
+    if (hosts->disk_need > 0)
+        fprintf(out,
+                "With its state on a disk it fits here, but %s has %.2f GiB "
+                "free, and %.2f GiB are needed:\nanother --offload-dir may "
+                "have room.\n",
+                dir, hosts->disk / GIB, hosts->disk_need / GIB);
+    free(dir);
+}
+
 char *mtlm_advice(const struct mtlm_options *options,
                   const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
                   int launched)
@@ -211,6 +228,7 @@ char *mtlm_advice(const struct mtlm_options *options,
         print_command(&c, out);
         c.offload = false;
     }
+    print_disk_need(options, hosts, out);
     if (more_machines(&free_wish, &more, &choice)) {
         c.ranks = more.ranks;
         c.machines = more.ranks / more.per_host;

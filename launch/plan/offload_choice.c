@@ -200,20 +200,33 @@ static void take(struct mtlm_options *options, struct mtlm_wish *wish,
     options->recompute = wish->config.recompute;
 }
 
+/* Takes the trial, which fits into memory, if the disk has room.  Else notes
+ * what the disk would need. */
+static bool take_if_room(struct mtlm_options *options, struct mtlm_wish *wish,
+                         struct mtlm_hosts *hosts, struct mtlm_choice *choice,
+                         const struct trial *t)
+{
+    const double need = file_bytes(t);
+
+    if (need <= hosts->disk) {
+        take(options, wish, choice, t);
+        return true;
+    }
+    hosts->disk_need = need;
+    return false;
+}
+
 static void choose_as_needed(struct mtlm_options *options,
-                             struct mtlm_wish *wish,
-                             const struct mtlm_hosts *hosts,
+                             struct mtlm_wish *wish, struct mtlm_hosts *hosts,
                              struct mtlm_choice *choice)
 {
     struct trial t = {.wish = *wish, .hosts = hosts};
 
-    if (offload_optimizer(&t) && file_bytes(&t) <= hosts->disk) {
-        take(options, wish, choice, &t);
+    if (offload_optimizer(&t) && take_if_room(options, wish, hosts, choice, &t))
         return;
-    }
     t = (struct trial){.wish = *wish, .hosts = hosts};
-    if (offload_all(options, &t, true) && file_bytes(&t) <= hosts->disk)
-        take(options, wish, choice, &t);
+    if (hosts->disk_need == 0 && offload_all(options, &t, true))
+        take_if_room(options, wish, hosts, choice, &t);
 }
 
 int mtlm_offload_choice_make(struct mtlm_options *options,
@@ -225,7 +238,7 @@ int mtlm_offload_choice_make(struct mtlm_options *options,
     struct trial t = {.wish = *wish, .hosts = hosts};
     const bool may = may_use_disk(options, hosts);
 
-    if (options->offload_memory > 0)
+    if (options->offload_memory > 0 && !hosts->gpus)
         hosts->available = fmin(hosts->available, options->offload_memory);
     if (options->offload == MTLM_OFFLOAD_ALL) {
         offload_all(options, &t, false);

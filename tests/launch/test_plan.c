@@ -16,6 +16,7 @@
 #include "launch/plan/advice.h"
 #include "launch/plan/dry_run.h"
 #include "launch/plan/layout_choice.h"
+#include "launch/plan/offload_choice.h"
 #include "tests/launch/parse.h"
 
 #define GIB (1024.0 * 1024 * 1024)
@@ -232,6 +233,42 @@ static char *command_after(const char *advice, const char *begin, int *ranks)
 }
 
 /* Moments on a disk where that is enough, and nobody asked for them yet. */
+/* A full disk is named with its need. */
+static void test_advice_names_a_disk_without_room(void **state)
+{
+    const char *line = "--model gpt2-124m --micro-batch-size 1 "
+                       "--global-batch-size 4 --offload-dir .";
+    struct mtlm_hosts hosts = {.ranks = 1, .per_host = 1, .disk = 1e6};
+    struct mtlm_choice choice;
+    struct mtlm_error err;
+    struct mtlm_wish wish;
+    char *advice;
+
+    (void) state;
+    assert_true(parse(line) >= 0);
+    hosts.available = 0.7 * choice_for(1, 1, 1e6).need;
+    wish = mtlm_layout_choice_wish(&options, 1);
+    assert_int_equal(
+        mtlm_offload_choice_make(&options, &wish, &hosts, &choice, NULL, &err),
+        0);
+    assert_false(choice.fits);
+    assert_int_equal(options.offload, MTLM_OFFLOAD_NONE);
+    assert_true(hosts.disk_need > 1e8);
+    advice = mtlm_advice(&options, &wish, &hosts, 1);
+    assert_non_null(strstr(advice, "With its state on a disk it fits here, but "
+                                   ". has 0.00 GiB free, and "));
+    free(advice);
+    hosts.disk = 1e12;
+    assert_true(parse(line) >= 0);
+    wish = mtlm_layout_choice_wish(&options, 1);
+    assert_int_equal(
+        mtlm_offload_choice_make(&options, &wish, &hosts, &choice, NULL, &err),
+        0);
+    assert_true(choice.fits);
+    assert_int_equal(wish.config.offload, options.offload);
+    assert_true(options.offload != MTLM_OFFLOAD_NONE);
+}
+
 static void test_advice_names_the_disk(void **state)
 {
     const char *line = "--model gpt2-124m --micro-batch-size 1 "
@@ -395,6 +432,7 @@ int main(void)
         cmocka_unit_test(test_a_gpu_that_is_too_small_or_full_is_said),
         cmocka_unit_test(test_advice_counts_the_gpus_of_machines),
         cmocka_unit_test(test_advice_names_the_disk),
+        cmocka_unit_test(test_advice_names_a_disk_without_room),
         cmocka_unit_test(test_what_does_not_fit_is_said_with_its_numbers),
         cmocka_unit_test(test_advised_commands_fit),
         cmocka_unit_test(test_advice_drops_options_of_the_plan),
