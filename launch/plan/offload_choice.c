@@ -238,6 +238,7 @@ int mtlm_offload_choice_make(struct mtlm_options *options,
     struct trial t = {.wish = *wish, .hosts = hosts};
     const bool may = may_use_disk(options, hosts);
 
+    hosts->disk_need = 0;
     if (options->offload_memory > 0 && !hosts->gpus)
         hosts->available = fmin(hosts->available, options->offload_memory);
     if (options->offload == MTLM_OFFLOAD_ALL) {
