@@ -84,7 +84,8 @@ def check_tiles(states, end):
 def check_task(field, r, job):
     t = dict(zip(PAJE, field))
     expect(len(field) == len(PAJE), "fields:", field)
-    expect(t["ResourceId"] == r["rank"] + "_CPU" + r["worker"], field, r)
+    expect(t["ResourceId"] == r["rank"] + "_" + r["device"].replace(" ", ""),
+           field, r)
     expect(t["JobId"] == job and t["Value"] == r["name"], field, r)
     expect(abs(float(t["Duration"]) * 1e3 - float(r["end_us"])
                + float(r["start_us"])) < 2e3 * SLACK_MS, field, r)
@@ -108,7 +109,8 @@ def check_paje(directory, nodes):
     tasks, messages, start = {}, collections.Counter(), {}
     for resource, of in states.items():
         for s in of:
-            expect(s[2] == ("Worker State" if "_CPU" in resource
+            worker = re.fullmatch(r"\d+_(CPU|CUDA)\d+", resource)
+            expect(s[2] == ("Worker State" if worker
                             else "Communication Thread State"), s)
             if s[7] == "Idle":
                 continue
