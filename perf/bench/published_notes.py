@@ -99,7 +99,7 @@ def bars(rows, without, failed):
         what = f"{', '.join(failed)} miss" if failed else "all"
         table.append(
             (
-                "figures 11 to 18: trends and optima",
+                "figures 7, 8, 11 to 18: trends and optima",
                 what,
                 "does not hold" if failed else "holds",
             )
