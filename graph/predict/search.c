@@ -13,8 +13,8 @@
 #include "graph/predict/work.h"
 #include "runtime/base/memory.h"
 
-/* Values of alpha that are tried.  A pipeline of many tasks gets few tries, on
- * ENOUGH microbatches for each rank. */
+/* Values of alpha that are tried.  A pipeline of many tasks gets few tries; one
+ * of many passes, on ENOUGH microbatches for each rank. */
 enum { TRIES = 32, FEW_TRIES = 10, MANY_TASKS = 8192, ENOUGH = 4 };
 
 /* Slots of gradients that are tried for each pipeline rank, at the most. */
@@ -68,14 +68,16 @@ double mtlm_search(const struct mtlm_search *search, struct mtlm_window *window,
     return best;
 }
 
-/* Leaves fewer tasks of a pipeline of many.  Returns whether it has many. */
+/* Leaves fewer tasks of a pipeline of many passes.  Returns whether it has many
+ * tasks. */
 static bool shorten(struct mtlm_evaluate *pipeline)
 {
     const struct mtlm_layout *layout = pipeline->layout;
     const int m = pipeline->microbatches;
+    const int passes = mtlm_layout_stages(layout) * m;
 
-    if (mtlm_layout_stages(layout) * m <= MANY_TASKS)
-        return false;
+    if (passes <= MANY_TASKS)
+        return (int64_t) passes * pipeline->pieces >= MANY_TASKS;
     pipeline->pieces = pipeline->steps = 1;
     pipeline->microbatches = fmin(m, ENOUGH * mtlm_layout_pipeline(layout));
     return true;

@@ -34,11 +34,19 @@ struct order_search {
     struct mtlm_found_orders orders[POLICIES];
 };
 
+/* Evaluations with messages as given, and behind late ones. */
+enum { MOST_KNOWN = 8 };
+
 /* What ranks make of a config. */
 struct follower {
     const struct mtlm_program_config *config;
     const struct mtlm_evaluate *pipeline;
     bool waits; /* workers may wait for messages */
+    /* Evaluations without waits, by how late messages are. */
+    struct {
+        double more, seconds;
+    } known[MOST_KNOWN];
+    int n_known;
 };
 
 static double evaluate_pipeline(const struct mtlm_evaluate *pipeline,
@@ -62,20 +70,40 @@ static double evaluate_chain(const struct mtlm_evaluate *pipeline,
     return e.makespan_s;
 }
 
-/* Returns the seconds of an iteration whose messages take `more` seconds more
- * than given, on average.  The latencies differ: where messages arrive at the
- * same time by plan, any of them may be the first. */
-static double evaluate_follower(void *arg, double more)
+/* Returns the seconds of an iteration without waits.  The latencies differ:
+ * where messages arrive at the same time by plan, any of them may be the first.
+ */
+static double evaluate_never(struct follower *f, double more)
 {
-    const struct follower *f = arg;
     struct mtlm_evaluate one = *f->pipeline;
     double seconds;
 
+    for (int i = 0; i < f->n_known; i++)
+        if (f->known[i].more == more)
+            return f->known[i].seconds;
     one.latency = 2 * more;
-    if (mtlm_program_is_chained(f->config))
-        return evaluate_chain(&one, f->config->order);
-    seconds = evaluate_pipeline(&one, 0);
-    return f->waits ? fmin(seconds, evaluate_pipeline(&one, hold)) : seconds;
+    seconds = mtlm_program_is_chained(f->config)
+                  ? evaluate_chain(&one, f->config->order)
+                  : evaluate_pipeline(&one, 0);
+    if (f->n_known < MOST_KNOWN) {
+        f->known[f->n_known].more = more;
+        f->known[f->n_known++].seconds = seconds;
+    }
+    return seconds;
+}
+
+/* Returns the seconds of an iteration whose messages take `more` seconds more
+ * than given, on average. */
+static double evaluate_follower(void *arg, double more)
+{
+    struct follower *f = arg;
+    struct mtlm_evaluate one = *f->pipeline;
+    const double seconds = evaluate_never(f, more);
+
+    one.latency = 2 * more;
+    return f->waits && !mtlm_program_is_chained(f->config)
+               ? fmin(seconds, evaluate_pipeline(&one, hold))
+               : seconds;
 }
 
 /* Sets the seconds of what ranks make of config under each wanted policy;
@@ -86,12 +114,12 @@ static void evaluate(const struct mtlm_program_config *config,
 {
     struct mtlm_work work = mtlm_work_create(config);
     const double forward = mtlm_evaluate_shortest_forward(&work.pipeline);
+    struct follower follower = {.config = config, .pipeline = &work.pipeline};
 
     for (int i = 0; i < POLICIES; i++) {
-        struct follower follower = {config, &work.pipeline, i == WAITS};
-
         if (!s->wanted[i])
             continue;
+        follower.waits = i == WAITS;
         found[i].seconds = evaluate_follower(&follower, 0);
         if (mtlm_found_orders_want(&s->orders[i], found[i].seconds))
             found[i].late_seconds =
