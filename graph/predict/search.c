@@ -168,7 +168,7 @@ static double try_kind(struct mtlm_program_config *config, double bytes,
     return cost;
 }
 
-void mtlm_search_schedule(struct mtlm_program_config *config, int chunks,
+void mtlm_search_schedule(struct mtlm_program_config *config, unsigned kinds,
                           const struct mtlm_stage_cost *machine)
 {
     const double share = machine->cluster || config->times ? 1 : worth;
@@ -177,7 +177,7 @@ void mtlm_search_schedule(struct mtlm_program_config *config, int chunks,
     struct mtlm_program_config best = *config;
     double least = INFINITY;
 
-    if (chunks > 0) {
+    if (kinds == MTLM_KINDS_GIVEN) {
         try_kind(config, bytes, machine);
         return;
     }
@@ -186,11 +186,12 @@ void mtlm_search_schedule(struct mtlm_program_config *config, int chunks,
         double cost;
         bool more;
 
-        if (!mtlm_stage_kind_place(config, &mtlm_stage_kinds[i], &one))
+        if (!(kinds >> i & 1)
+            || !mtlm_stage_kind_place(config, &mtlm_stage_kinds[i], &one))
             continue;
         cost = try_kind(&one, bytes, machine);
         more = one.layout.virtual_stages > best.layout.virtual_stages;
-        if (cost < least * (more ? share : 1) || i == 0) {
+        if (cost < least * (more ? share : 1) || least == INFINITY) {
             least = cost;
             best = one;
         }

@@ -29,8 +29,8 @@ double mtlm_search(const struct mtlm_search *search, struct mtlm_window *window,
 /* Completes a schedule whose windows come from a search (--schedule auto).
  * Tries placement loop with one and two virtual stages per rank, and placement
  * V with two.  The memory limit of the windows is config->act_mem.  If act_mem
- * is 0, the limit is the activation memory of the schedule memory_of.  chunks >
- * 0: keeps the virtual stages and the placement of config.
+ * is 0, the limit is the activation memory of the schedule memory_of.  kinds:
+ * of stages that are tried (graph/predict/stage_kind.h).
  *
  * Evaluates with the times of `machine`, or with config->times if the machine
  * has no cluster.  Of config->times, tries as many virtual stages only.
@@ -40,7 +40,7 @@ double mtlm_search(const struct mtlm_search *search, struct mtlm_window *window,
  *
  * Sets layout.virtual_stages, layout.placement, window (alpha) and act_mem of
  * config. */
-void mtlm_search_schedule(struct mtlm_program_config *config, int chunks,
+void mtlm_search_schedule(struct mtlm_program_config *config, unsigned kinds,
                           const struct mtlm_stage_cost *machine);
 
 /* Returns alpha as it is printed, with four digits.  Rounds down: windows grow

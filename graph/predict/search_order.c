@@ -352,7 +352,7 @@ bool mtlm_search_order_takes(const struct mtlm_program_config *config)
 }
 
 /* Searches for the wanted policies. */
-static void search(const struct mtlm_program_config *config, int chunks,
+static void search(const struct mtlm_program_config *config, unsigned kinds,
                    const struct mtlm_stage_cost *machine,
                    struct order_search *s,
                    struct mtlm_found_order windows[POLICIES],
@@ -369,12 +369,13 @@ static void search(const struct mtlm_program_config *config, int chunks,
     for (int i = 0; i < POLICIES; i++)
         if (s->wanted[i])
             mtlm_found_orders_add(&s->orders[i], &windows[i]);
-    if (chunks > 0)
+    if (kinds == MTLM_KINDS_GIVEN)
         try_kind(config, machine, s);
-    for (int i = 0; chunks == 0 && i < MTLM_STAGE_KINDS; i++) {
+    for (int i = 0; i < MTLM_STAGE_KINDS; i++) {
         struct mtlm_program_config one;
 
-        if (mtlm_stage_kind_place(config, &mtlm_stage_kinds[i], &one))
+        if ((kinds >> i & 1)
+            && mtlm_stage_kind_place(config, &mtlm_stage_kinds[i], &one))
             try_kind(&one, machine, s);
     }
     for (int i = 0; i < POLICIES; i++)
@@ -382,7 +383,7 @@ static void search(const struct mtlm_program_config *config, int chunks,
             found[i] = mtlm_found_orders_choose(&s->orders[i]);
 }
 
-bool mtlm_search_order(const struct mtlm_program_config *config, int chunks,
+bool mtlm_search_order(const struct mtlm_program_config *config, unsigned kinds,
                        const struct mtlm_stage_cost *machine, bool waits,
                        struct mtlm_found_order *windows,
                        struct mtlm_found_order *found)
@@ -391,21 +392,22 @@ bool mtlm_search_order(const struct mtlm_program_config *config, int chunks,
     struct mtlm_found_order all[POLICIES], best[POLICIES];
 
     s.wanted[waits ? WAITS : NEVER] = true;
-    search(config, chunks, machine, &s, all, best);
+    search(config, kinds, machine, &s, all, best);
     *windows = all[waits ? WAITS : NEVER];
     *found = best[waits ? WAITS : NEVER];
     return found->order.ranks > 0;
 }
 
 void mtlm_search_order_both(const struct mtlm_program_config *config,
-                            int chunks, const struct mtlm_stage_cost *machine,
+                            unsigned kinds,
+                            const struct mtlm_stage_cost *machine,
                             struct mtlm_found_order windows[2],
                             struct mtlm_found_order found[2])
 {
     struct order_search s = {.wanted = {true, true},
                              .most_memory = config->act_mem};
 
-    search(config, chunks, machine, &s, windows, found);
+    search(config, kinds, machine, &s, windows, found);
 }
 
 /* ---- the order of the windows ---- */

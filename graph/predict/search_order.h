@@ -15,8 +15,8 @@ enum { MTLM_SEARCH_ORDER_BOXES = 100000 };
 bool mtlm_search_order_takes(const struct mtlm_program_config *config);
 
 /* Searches orders for a config that mtlm_search_schedule() has completed.  The
- * memory of their windows is at most config->act_mem on each rank.  chunks > 0:
- * keeps the virtual stages and the placement of config.  Evaluates with the
+ * memory of their windows is at most config->act_mem on each rank.  kinds: of
+ * stages that are tried (graph/predict/stage_kind.h).  Evaluates with the
  * times of `machine`, or with config->times if the machine has no cluster.
  * Without any times, FLOPs count, and no order is improved: published orders,
  * starts of the search, and orders that arise are compared.  waits: the policy
@@ -27,7 +27,7 @@ bool mtlm_search_order_takes(const struct mtlm_program_config *config);
  * mtlm_found_order_free(), and returns true.  Returns false if the choice is
  * the windows; with several workers per rank, and for pipelines of more than
  * 100,000 boxes. */
-bool mtlm_search_order(const struct mtlm_program_config *config, int chunks,
+bool mtlm_search_order(const struct mtlm_program_config *config, unsigned kinds,
                        const struct mtlm_stage_cost *machine, bool waits,
                        struct mtlm_found_order *windows,
                        struct mtlm_found_order *found);
@@ -35,7 +35,8 @@ bool mtlm_search_order(const struct mtlm_program_config *config, int chunks,
 /* Like mtlm_search_order(), in one search for both: index 0 is of workers that
  * never wait, index 1 of workers that wait. */
 void mtlm_search_order_both(const struct mtlm_program_config *config,
-                            int chunks, const struct mtlm_stage_cost *machine,
+                            unsigned kinds,
+                            const struct mtlm_stage_cost *machine,
                             struct mtlm_found_order windows[2],
                             struct mtlm_found_order found[2]);
 

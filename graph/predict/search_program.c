@@ -387,15 +387,16 @@ void mtlm_search_program(const struct mtlm_search_program *search,
     else
         *found = *windows;
     begin(&s, config, found, fit);
-    if (search->chunks > 0)
+    if (search->kinds == MTLM_KINDS_GIVEN)
         try_kind(&s, config);
-    for (int i = 0; search->chunks == 0 && i < MTLM_STAGE_KINDS; i++) {
+    for (int i = 0; i < MTLM_STAGE_KINDS; i++) {
         struct mtlm_program_config one;
 
-        if (mtlm_stage_kind_place(config, &mtlm_stage_kinds[i], &one))
+        if ((search->kinds >> i & 1)
+            && mtlm_stage_kind_place(config, &mtlm_stage_kinds[i], &one))
             try_kind(&s, &one);
     }
-    if (search->chunks == 0)
+    if (search->kinds == MTLM_KINDS_ALL)
         mtlm_stage_kind_deeper(config, try_deeper, &s);
     choose(&s, config, windows, found);
 }

@@ -12,8 +12,8 @@
 /* The comparison. */
 struct mtlm_search_program {
     const struct mtlm_stage_cost *machine; /* has a cluster; borrowed */
-    int chunks; /* > 0: keeps the virtual stages and the placement */
-    bool waits; /* the policy has the hold rule (graph/predict/hold.h) */
+    unsigned kinds; /* of stages that are tried (stage_kind.h) */
+    bool waits;     /* the policy has the hold rule (graph/predict/hold.h) */
 };
 
 /* Replaces a choice by one that is shorter by 0.1 % in the same memory,

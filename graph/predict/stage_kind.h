@@ -16,6 +16,13 @@ enum { MTLM_STAGE_KINDS = 3 };
  * with two. */
 extern const struct mtlm_stage_kind mtlm_stage_kinds[MTLM_STAGE_KINDS];
 
+/* Which kinds are tried: bit i is kind i. */
+enum {
+    MTLM_KINDS_GIVEN = 0, /* none: the stages of a config stay */
+    MTLM_KINDS_OF_TWO = 6,
+    MTLM_KINDS_ALL = 7
+};
+
 /* Sets *one to config with the stages of that kind.  Returns false if the
  * model, the pipeline or config->times have no such stages. */
 bool mtlm_stage_kind_place(const struct mtlm_program_config *config,

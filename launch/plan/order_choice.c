@@ -35,11 +35,11 @@ struct searched {
 };
 
 /* Compares programs if the machine is modelled. */
-static void search_program(const struct mtlm_wish *wish, int chunks, bool waits,
-                           struct searched *s)
+static void search_program(const struct mtlm_wish *wish, unsigned kinds,
+                           bool waits, struct searched *s)
 {
     const struct mtlm_search_program programs = {
-        .machine = &wish->machine, .chunks = chunks, .waits = waits};
+        .machine = &wish->machine, .kinds = kinds, .waits = waits};
 
     if (!wish->machine.cluster
         || s->config.layout.placement == MTLM_PLACEMENT_POLICY)
@@ -56,18 +56,17 @@ static struct mtlm_policy_seconds seconds_of(const struct searched *s)
 
 /* Searches for both policies, and prefers one.  Returns its index in s. */
 static int search_both(struct mtlm_options *options,
-                       const struct mtlm_wish *wish, int chunks,
+                       const struct mtlm_wish *wish, unsigned kinds,
                        struct searched s[2])
 {
     struct mtlm_found_order windows[2], found[2];
     int best;
 
-    mtlm_search_order_both(&s[0].config, chunks, &wish->machine, windows,
-                           found);
+    mtlm_search_order_both(&s[0].config, kinds, &wish->machine, windows, found);
     for (int i = 0; i < 2; i++) {
         s[i].windows = windows[i];
         s[i].found = found[i];
-        search_program(wish, chunks, i > 0, &s[i]);
+        search_program(wish, kinds, i > 0, &s[i]);
     }
     best = mtlm_policy_prefer(options, seconds_of(&s[0]), seconds_of(&s[1]));
     mtlm_found_order_free(&s[1 - best].found);
@@ -77,7 +76,7 @@ static int search_both(struct mtlm_options *options,
 /* Searches windows and order for config: first by stages, then by programs.
  * Takes the order to options and wish if the order is shorter than windows. */
 static void search_order(struct mtlm_options *options, struct mtlm_wish *wish,
-                         struct mtlm_program_config *config, int chunks,
+                         struct mtlm_program_config *config, unsigned kinds,
                          struct mtlm_found_order *windows,
                          struct mtlm_found_order *found)
 {
@@ -89,11 +88,11 @@ static void search_order(struct mtlm_options *options, struct mtlm_wish *wish,
         return;
     mtlm_step_show("searching an order");
     if (both) {
-        best = search_both(options, wish, chunks, s);
+        best = search_both(options, wish, kinds, s);
     } else {
-        mtlm_search_order(config, chunks, &wish->machine, best,
-                          &s[best].windows, &s[best].found);
-        search_program(wish, chunks, best, &s[best]);
+        mtlm_search_order(config, kinds, &wish->machine, best, &s[best].windows,
+                          &s[best].found);
+        search_program(wish, kinds, best, &s[best]);
     }
     mtlm_step_clear();
     *config = s[best].config;
@@ -171,13 +170,14 @@ static void note_limit(struct mtlm_options *options,
 
 void mtlm_order_choice_search(struct mtlm_options *options,
                               struct mtlm_wish *wish,
-                              struct mtlm_program_config *config, int chunks)
+                              struct mtlm_program_config *config,
+                              unsigned kinds)
 {
     struct mtlm_found_order windows = {0}, found = {0};
 
     /* The end of an order would be a flush. */
     if (config->weight_staleness == 0)
-        search_order(options, wish, config, chunks, &windows, &found);
+        search_order(options, wish, config, kinds, &windows, &found);
     note_search(options, config, &windows, &found);
     note_limit(options, config);
 }

@@ -16,10 +16,11 @@ void mtlm_order_choice_take(struct mtlm_options *options,
 /* Searches the order of --schedule auto and notes the choice.  If the choice is
  * an order, sets order and mode in options and wish, and config->layout.  With
  * two versions of the weights there are windows only, for an order ends with
- * its iteration. config, chunks: as in graph/predict/search_order.h. */
+ * its iteration. config, kinds: as in graph/predict/search_order.h. */
 void mtlm_order_choice_search(struct mtlm_options *options,
                               struct mtlm_wish *wish,
-                              struct mtlm_program_config *config, int chunks);
+                              struct mtlm_program_config *config,
+                              unsigned kinds);
 
 /* Takes places in the order of config's plan as priorities, and notes that: if
  * the policy has the hold rule, the times are known, neither the schedule nor

@@ -12,6 +12,7 @@
 #include "graph/build/ring.h"
 #include "graph/predict/activation_memory.h"
 #include "graph/predict/search.h"
+#include "graph/predict/stage_kind.h"
 #include "launch/options/options_note.h"
 #include "launch/options/options_schedule.h"
 #include "launch/options/options_stages.h"
@@ -206,18 +207,30 @@ static int settle_times(struct mtlm_options *options, struct mtlm_wish *wish,
     return 0;
 }
 
+/* Returns the kinds of stages that the options leave to --schedule auto. */
+static unsigned free_kinds(const struct mtlm_options *o,
+                           const struct mtlm_wish *wish,
+                           const struct mtlm_program_config *config)
+{
+    if (wish->stages_fixed || mtlm_options_given(o, MTLM_OPT_PLACEMENT)
+        || mtlm_options_given(o, MTLM_OPT_STAGE_LAYERS))
+        return MTLM_KINDS_GIVEN;
+    if (!mtlm_options_stages_given(o))
+        return MTLM_KINDS_ALL;
+    return config->layout.virtual_stages == 2 ? MTLM_KINDS_OF_TWO
+                                              : MTLM_KINDS_GIVEN;
+}
+
 /* Sets virtual stages, placement, windows and order of --schedule auto in wish,
  * and notes them. */
 static void search(struct mtlm_options *options, struct mtlm_wish *wish,
                    struct mtlm_program_config *config)
 {
-    const bool fixed = wish->stages_fixed || mtlm_options_stages_given(options)
-                       || mtlm_options_given(options, MTLM_OPT_PLACEMENT);
-    const int chunks = fixed ? config->layout.virtual_stages : 0;
+    const unsigned kinds = free_kinds(options, wish, config);
 
-    mtlm_search_schedule(config, chunks, &wish->machine);
+    mtlm_search_schedule(config, kinds, &wish->machine);
     config->window = mtlm_search_alpha(config->window);
-    mtlm_order_choice_search(options, wish, config, chunks);
+    mtlm_order_choice_search(options, wish, config, kinds);
     wish->config.window = config->window;
     wish->config.act_mem = config->act_mem;
     wish->config.layout.placement = config->layout.placement;

@@ -16,6 +16,7 @@
 #include "graph/predict/evaluate_program.h"
 #include "graph/predict/pipeline_programs.h"
 #include "graph/predict/search.h"
+#include "graph/predict/stage_kind.h"
 #include "graph/predict/search_order.h"
 #include "graph/predict/work.h"
 #include "graph/schedule/schedule.h"
@@ -29,7 +30,7 @@ static struct mtlm_program_config found(int64_t microbatches)
 
     config.model.num_layers = LAYERS;
     config.schedule = mtlm_schedule_find("auto");
-    mtlm_search_schedule(&config, 0, &(struct mtlm_stage_cost){0});
+    mtlm_search_schedule(&config, MTLM_KINDS_ALL, &(struct mtlm_stage_cost){0});
     return config;
 }
 
@@ -109,7 +110,7 @@ static void test_auto_is_no_longer_than_zb_v(void **state)
     struct mtlm_program_config config = slow_config(&times, 2), zb_v = config;
 
     (void) state;
-    mtlm_search_schedule(&config, 2, &no_machine);
+    mtlm_search_schedule(&config, MTLM_KINDS_GIVEN, &no_machine);
     mtlm_activation_memory_measure(&config);
     zb_v.schedule = mtlm_schedule_find("zb-v");
     assert_true(evaluate(&config) <= evaluate(&zb_v) * (1 + 1e-9));
@@ -125,9 +126,9 @@ static void test_an_order_beats_windows_within_the_memory(void **state)
 
     (void) state;
     config.act_mem = memory_of_two(&config);
-    mtlm_search_schedule(&config, 1, &no_machine);
-    assert_true(
-        mtlm_search_order(&config, 1, &no_machine, false, &windows, &order));
+    mtlm_search_schedule(&config, MTLM_KINDS_GIVEN, &no_machine);
+    assert_true(mtlm_search_order(&config, MTLM_KINDS_GIVEN, &no_machine, false,
+                                  &windows, &order));
     assert_true(order.seconds < .95 * windows.seconds);
     assert_int_equal(order.layout.virtual_stages, 1);
     mtlm_activation_memory_measure(&config);
@@ -153,15 +154,15 @@ static void test_waits_count(void **state)
 
     (void) state;
     config.act_mem = 1.5 * memory_of_two(&config);
-    mtlm_search_schedule(&config, 1, &no_machine);
-    assert_true(
-        mtlm_search_order(&config, 1, &no_machine, false, &windows, &order));
+    mtlm_search_schedule(&config, MTLM_KINDS_GIVEN, &no_machine);
+    assert_true(mtlm_search_order(&config, MTLM_KINDS_GIVEN, &no_machine, false,
+                                  &windows, &order));
     assert_float_equal(order.seconds, 38.825, 1e-6);
     assert_int_equal(order.follow, MTLM_FOLLOW_STRICT);
     without = windows.seconds;
     mtlm_found_order_free(&order);
-    assert_true(
-        mtlm_search_order(&config, 1, &no_machine, true, &windows, &order));
+    assert_true(mtlm_search_order(&config, MTLM_KINDS_GIVEN, &no_machine, true,
+                                  &windows, &order));
     assert_float_equal(order.seconds, 38.825, 1e-6);
     assert_float_equal(without, 39.375, 1e-6);
     assert_float_equal(windows.seconds, 39.35, 1e-6);
@@ -177,12 +178,14 @@ static void test_one_search_serves_both_policies(void **state)
 
     (void) state;
     config.act_mem = 1.5 * memory_of_two(&config);
-    mtlm_search_schedule(&config, 1, &no_machine);
-    mtlm_search_order_both(&config, 1, &no_machine, windows, order);
+    mtlm_search_schedule(&config, MTLM_KINDS_GIVEN, &no_machine);
+    mtlm_search_order_both(&config, MTLM_KINDS_GIVEN, &no_machine, windows,
+                           order);
     for (int i = 0; i < 2; i++) {
         struct mtlm_found_order alone, found;
 
-        mtlm_search_order(&config, 1, &no_machine, i > 0, &alone, &found);
+        mtlm_search_order(&config, MTLM_KINDS_GIVEN, &no_machine, i > 0, &alone,
+                          &found);
         assert_float_equal(windows[i].seconds, alone.seconds, 0);
         assert_float_equal(order[i].seconds, found.seconds, 0);
         assert_float_equal(order[i].late_seconds, found.late_seconds, 0);
@@ -209,9 +212,9 @@ static void test_late_messages_decide_among_orders_of_equal_length(void **state)
         times.forward[k] = times.backward[k] = times.weight[k] = .5;
     times.hop = 0;
     config.act_mem = 4 * memory_of_two(&config);
-    mtlm_search_schedule(&config, 2, &no_machine);
-    assert_true(
-        mtlm_search_order(&config, 2, &no_machine, false, &windows, &order));
+    mtlm_search_schedule(&config, MTLM_KINDS_GIVEN, &no_machine);
+    assert_true(mtlm_search_order(&config, MTLM_KINDS_GIVEN, &no_machine, false,
+                                  &windows, &order));
     assert_float_equal(windows.seconds, 25.5, 1e-6);
     assert_float_equal(order.seconds, 25.5, 1e-6);
     assert_int_equal(order.follow, MTLM_FOLLOW_STRICT);
@@ -361,8 +364,9 @@ static void test_auto_is_no_longer_than_the_order_of_zb_v(void **state)
         config.microbatches = microbatches[i % 2];
         times.hop = hops[i / 2 % 3];
         config.act_mem = 4 * memory_of_two(&config);
-        mtlm_search_schedule(&config, 2, &no_machine);
-        mtlm_search_order(&config, 2, &no_machine, i >= 6, &windows, &order);
+        mtlm_search_schedule(&config, MTLM_KINDS_GIVEN, &no_machine);
+        mtlm_search_order(&config, MTLM_KINDS_GIVEN, &no_machine, i >= 6,
+                          &windows, &order);
         assert_true(order.seconds <= 1.002 * zb_v_seconds(&config));
         mtlm_found_order_free(&order);
         mtlm_stage_times_free(&times);
@@ -380,9 +384,9 @@ static void test_without_times_orders_count_by_flops(void **state)
     config.times = NULL;
     config.microbatches = 16;
     config.act_mem = 4 * memory_of_two(&config);
-    mtlm_search_schedule(&config, 2, &no_machine);
-    assert_true(
-        mtlm_search_order(&config, 2, &no_machine, false, &windows, &order));
+    mtlm_search_schedule(&config, MTLM_KINDS_GIVEN, &no_machine);
+    assert_true(mtlm_search_order(&config, MTLM_KINDS_GIVEN, &no_machine, false,
+                                  &windows, &order));
     assert_true(order.seconds < .995 * windows.seconds);
     assert_true(order.seconds <= 1.001 * zb_v_seconds(&config));
     mtlm_activation_memory_measure(&config);
@@ -400,10 +404,10 @@ static void test_no_order_is_searched_for_workers(void **state)
 
     (void) state;
     config.act_mem = memory_of_two(&config);
-    mtlm_search_schedule(&config, 1, &no_machine);
+    mtlm_search_schedule(&config, MTLM_KINDS_GIVEN, &no_machine);
     config.layout.workers = 2;
-    assert_false(
-        mtlm_search_order(&config, 1, &no_machine, false, &windows, &order));
+    assert_false(mtlm_search_order(&config, MTLM_KINDS_GIVEN, &no_machine,
+                                   false, &windows, &order));
     mtlm_stage_times_free(&times);
 }
 

@@ -15,6 +15,7 @@
 #include "graph/build/ring.h"
 #include "graph/predict/activation_memory.h"
 #include "graph/predict/search.h"
+#include "graph/predict/stage_kind.h"
 #include "graph/predict/work.h"
 #include "tests/graph/small.h"
 
@@ -277,7 +278,7 @@ static struct mtlm_program_config searched(const struct mtlm_stage_times *times,
     config.model.num_layers = 2 * P;
     config.schedule = mtlm_schedule_find("auto");
     config.times = times;
-    mtlm_search_schedule(&config, 0, &machine);
+    mtlm_search_schedule(&config, MTLM_KINDS_ALL, &machine);
     return config;
 }
 
