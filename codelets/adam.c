@@ -13,8 +13,9 @@
  * take the step; the weight's elements become what they are rounded.  A step
  * may be too small to change a weight: the master adds such steps up.
  *
- * adam_version: an fp32 weight has two versions.  weight = version before, then
- * the step; the version before, of g's shape, is left as it is.
+ * adam_version: an fp32 weight has two versions.  Of the elements of g, weight
+ * = version before, then the step; the version before, of weight's shape, is
+ * left as it is.
  *
  * Where control says not to apply, both write the weight all the same: it may
  * hold an older version. */
@@ -162,14 +163,26 @@ const struct mtlm_op mtlm_op_adam_master = {
     .cuda_together = true,
 };
 
+static int adam_version_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    return check_piece(call, ADAMM_WEIGHT, err) || check_moments(call, err)
+                   || mtlm_infer_expect_shape(call, ADAMM_MASTER,
+                                              "version before",
+                                              call->shape[ADAMM_WEIGHT], err)
+               ? -1
+               : 0;
+}
+
 static void adam_version_cpu(void *const ptr[], const struct mtlm_call *call,
                              const struct mtlm_context *context)
 {
     const int64_t n = mtlm_shape_elems(&call->shape[ADAMM_G]);
-    mtlm_real *weight = (mtlm_real *) ptr[ADAMM_WEIGHT] + call->attr.adam.first;
+    const int64_t first = call->attr.adam.first;
+    mtlm_real *weight = (mtlm_real *) ptr[ADAMM_WEIGHT] + first;
 
     (void) context;
-    memcpy(weight, ptr[ADAMM_MASTER], n * sizeof(*weight));
+    memcpy(weight, (const mtlm_real *) ptr[ADAMM_MASTER] + first,
+           n * sizeof(*weight));
     step_weights(ptr, call, weight);
 }
 
@@ -184,7 +197,7 @@ const struct mtlm_op mtlm_op_adam_version = {
                [ADAMM_WEIGHT] = MTLM_RW},
     .dtype = {[ADAMM_CONTROL] = MTLM_F64},
     .shared = {[ADAMM_CONTROL] = true},
-    .infer = adam_master_infer,
+    .infer = adam_version_infer,
     .flops = adam_flops,
     .cpu = adam_version_cpu,
     .cuda = MTLM_CUDA_KERNEL(adam_version),

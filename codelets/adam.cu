@@ -141,6 +141,16 @@ static struct operands master_operands_of(void *const ptr[],
             (T *) ptr[ADAMM_WEIGHT] + call->attr.adam.first};
 }
 
+/* Of a call of adam_version, whose version before has weight's shape. */
+static struct operands version_operands_of(void *const ptr[],
+                                           const struct mtlm_call *call)
+{
+    struct operands x = master_operands_of<float>(ptr, call);
+
+    x.w += call->attr.adam.first;
+    return x;
+}
+
 /* Returns whether a and b have the same constants. */
 static bool same_rule(const union mtlm_attr *a, const union mtlm_attr *b)
 {
@@ -199,5 +209,5 @@ void mtlm_adam_master_cuda(void *const ptr[], const struct mtlm_call *call,
 void mtlm_adam_version_cuda(void *const ptr[], const struct mtlm_call *call,
                             const struct mtlm_context *context)
 {
-    launch<float>(ptr, call, context, master_operands_of<float>);
+    launch<float>(ptr, call, context, version_operands_of);
 }

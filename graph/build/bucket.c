@@ -194,14 +194,17 @@ static void add_moments(struct mtlm_program *program,
         struct mtlm_parameter *p = &program->param[bucket->param[i]];
 
         /* A weight that aliases another one is stepped there. */
-        if (p->reduced && !p->weight->same) {
+        if (p->weight->same)
+            continue;
+        if (p->reduced) {
             p->m = add_moment(program, p, ".m", block);
             p->v = add_moment(program, p, ".v", block);
-            if (p->weight->dtype != MTLM_REAL)
-                p->master = add_moment(program, p, ".master", block);
-            if (mtlm_version_count(&program->config) > 1)
-                p->before = mtlm_version_before(program, p->weight);
         }
+        if (p->reduced && p->weight->dtype != MTLM_REAL)
+            p->master = add_moment(program, p, ".master", block);
+        /* Whole on each rank, as the weight is. */
+        if (mtlm_version_count(&program->config) > 1)
+            p->before = mtlm_version_before(program, p->weight);
     }
 }
 
@@ -214,7 +217,8 @@ static void keep_whole(struct mtlm_program *program,
             program->param[bucket->param[i]].grad;
 }
 
-/* Makes tensor a view of the block of gradients, from offset (bytes) on. */
+/* Makes tensor a view of the block of gradients, from offset (bytes) on; of
+ * each version of the block. */
 static void make_view(struct mtlm_program *program,
                       const struct mtlm_bucket *bucket,
                       struct mtlm_tensor *tensor, int64_t offset)
@@ -222,6 +226,9 @@ static void make_view(struct mtlm_program *program,
     tensor->view = true;
     mtlm_graph_place(program->graph, tensor,
                      program->param[bucket->param[0]].grad->block, offset);
+    mtlm_version_add(program, tensor);
+    if (mtlm_version_count(&program->config) > 1)
+        mtlm_version_place(program, tensor, bucket->elems * sizeof(mtlm_real));
 }
 
 /* Makes this rank step its shard; the reduced pieces lie where the gradients

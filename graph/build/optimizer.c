@@ -259,10 +259,12 @@ static void step_bucket(struct mtlm_program *program,
                                                config->epsilon, p->info.decay,
                                                p->first}};
 
+        if (!p->m)
+            continue;
         if (p->master || p->before)
             STEP(&steps, &adam, p->reduced, program->control,
                  p->master ? p->master : p->before, p->m, p->v, p->weight);
-        else if (p->m)
+        else
             STEP(&steps, &adam, p->reduced, program->control, p->weight, p->m,
                  p->v);
     }

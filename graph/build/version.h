@@ -17,7 +17,9 @@
  * W(t), the version before, which the optimizer of iteration t and the passes
  * of iteration t + 1 read.  Gradients and losses have two slots, too: iteration
  * t + 1 adds to its own while the norm of iteration t is summed up.  Masters
- * and moments have one slot, because only the optimizer uses them. */
+ * and moments have one slot, because only the optimizer uses them.  With the
+ * distributed optimizer (graph/build/bucket.h) a replica steps its shard of
+ * W(t + 1), and an all-gather carries W(t + 1) whole. */
 
 #include "graph/build/program.h"
 

@@ -43,6 +43,16 @@ static void add_moments(struct mtlm_checkpoint_tensors *list,
     add_tensor(list, program, p, ".exp_avg_sq", p->v, p->first);
 }
 
+/* Returns the first element of the shard that a copy holds: moments and masters
+ * are cut, weights are whole. */
+static int64_t begin_of(const struct mtlm_parameter *p, int copy)
+{
+    const bool whole =
+        copy == MTLM_SAVED_BEFORE || (copy == MTLM_SAVED_VALUE && !p->master);
+
+    return whole ? 0 : p->first;
+}
+
 void mtlm_checkpoint_to_save(const struct mtlm_program *program,
                              struct mtlm_checkpoint_tensors *list)
 {
@@ -54,13 +64,11 @@ void mtlm_checkpoint_to_save(const struct mtlm_program *program,
     *list = (struct mtlm_checkpoint_tensors){0};
     for (int i = 0; i < program->n_params; i++) {
         const struct mtlm_parameter *p = &program->param[i];
-        const int64_t first = p->master ? p->first : 0; /* first element of the
-                                                         * fp32 values */
 
         for (int s = 0; s < MTLM_SAVED_COUNT; s++)
             if (p->saved[s])
                 add_tensor(list, program, p, suffix[s], p->saved[s],
-                           s == MTLM_SAVED_VALUE ? first : p->first);
+                           begin_of(p, s));
     }
 }
 

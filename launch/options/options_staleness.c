@@ -11,11 +11,6 @@ int mtlm_options_staleness_check(const struct mtlm_options *options,
 
     if (o->weight_staleness == 0 || o->eval_only)
         return 0;
-    if (o->distributed_optimizer)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--weight-staleness 1 keeps two versions of the "
-                              "weights, and --use-distributed-optimizer "
-                              "gathers one");
     if (o->fp16 && o->loss_scale == 0)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--weight-staleness 1 with --fp16 needs "

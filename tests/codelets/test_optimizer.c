@@ -371,6 +371,41 @@ static void test_adam_writes_the_next_version(void **state)
     check_version(0);
 }
 
+/* A shard of a version: the elements around stay. */
+static void test_adam_writes_a_piece_of_the_next_version(void **state)
+{
+    enum { FIRST = 3, PIECE = N - 5 };
+    const double control[MTLM_CONTROL_COUNT] = {[MTLM_CONTROL_STEP] = 1,
+                                                [MTLM_CONTROL_LR] = 0.1,
+                                                [MTLM_CONTROL_CLIP] = 1,
+                                                [MTLM_CONTROL_APPLY] = 1};
+    mtlm_real *g[] = {new_normal(N, 1), new_normal(N, 1)};
+    mtlm_real *w = new_normal(N, 2), *newest = new_normal(N, 2);
+    mtlm_real *next = new_normal(N, 3), *old = new_normal(N, 3);
+    mtlm_real *m[] = {new_zeros(N), new_zeros(N)};
+    mtlm_real *v[] = {new_zeros(N), new_zeros(N)};
+    struct mtlm_call call = adam_call(true);
+
+    (void) state;
+    run_op(call, (void *[]){g[0], (void *) control, w, m[0], v[0]}, 0);
+    call.kind = MTLM_OP_ADAM_VERSION;
+    call.shape[ADAMM_G] = call.shape[ADAMM_M] = call.shape[ADAMM_V] =
+        MTLM_SHAPE(PIECE);
+    call.shape[ADAMM_MASTER] = call.shape[ADAMM_WEIGHT] = MTLM_SHAPE(N);
+    call.attr.adam.first = FIRST;
+    run_op(call,
+           (void *[]){g[1] + FIRST, (void *) control, newest, m[1] + FIRST,
+                      v[1] + FIRST, next},
+           0);
+    assert_memory_equal(next + FIRST, w + FIRST, PIECE * sizeof(*w));
+    assert_memory_equal(next, old, FIRST * sizeof(*w));
+    assert_memory_equal(next + FIRST + PIECE, old + FIRST + PIECE,
+                        (N - FIRST - PIECE) * sizeof(*w));
+    for (int i = 0; i < 2; i++)
+        free(g[i]), free(m[i]), free(v[i]);
+    free(w), free(newest), free(next), free(old);
+}
+
 /* A master whose step is left out is still the weight's value: the weight may
  * hold the version before. */
 static void test_a_weight_takes_its_master_without_a_step(void **state)
@@ -444,6 +479,7 @@ int main(void)
         cmocka_unit_test(test_a_task_makes_all_its_calls),
         cmocka_unit_test(test_adam_writes_only_zeros_when_it_must_not_step),
         cmocka_unit_test(test_adam_writes_the_next_version),
+        cmocka_unit_test(test_adam_writes_a_piece_of_the_next_version),
         cmocka_unit_test(test_a_weight_takes_its_master_without_a_step),
     };
 

@@ -235,6 +235,7 @@ void test_adam(void **state)
                 .call = call, .fill = fill_adam, .real_only = true});
             twin_compare(&(struct twin){.call = master, .fill = fill_adam});
             master.kind = MTLM_OP_ADAM_VERSION;
+            master.shape[ADAMM_MASTER] = master.shape[ADAMM_WEIGHT];
             twin_compare(&(struct twin){
                 .call = master, .fill = fill_adam, .real_only = true});
         }
@@ -275,6 +276,8 @@ static struct mtlm_call nth_call(enum mtlm_op_kind kind, int k)
     call.shape[ADAM_CONTROL] = MTLM_SHAPE(MTLM_CONTROL_COUNT);
     call.shape[kind == MTLM_OP_ADAM ? (int) ADAM_WEIGHT : (int) ADAMM_WEIGHT] =
         MTLM_SHAPE(odd_size(k) + 2);
+    if (kind == MTLM_OP_ADAM_VERSION)
+        call.shape[ADAMM_MASTER] = call.shape[ADAMM_WEIGHT];
     return call;
 }
 

@@ -130,6 +130,8 @@ mv out want
 on_gpus 2
 well 2 "${more[@]}"
 same 1e-5 "two versions of the weights, two replicas"
+well 2 "${more[@]}" --use-distributed-optimizer
+same 1e-5 "two versions of the weights, two shards"
 
 # The node that makes the first NaN is found, on either.
 job 1 --model gpt-tiny "${mini[@]}" --inject-nan 2

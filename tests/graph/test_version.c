@@ -202,6 +202,21 @@ static void test_a_step_takes_the_gradient_of_the_weights_before(void **state)
     check_rule(config);
 }
 
+/* Each replica steps a shard of the next version, and gathers that version. */
+static void test_shards_step_by_the_same_rule(void **state)
+{
+    static const int sizes[][3] = {{1, 1, 2}, {1, 2, 2}, {2, 1, 2}, {1, 1, 3}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        struct mtlm_program_config config =
+            layout(sizes[i][0], sizes[i][1], sizes[i][2]);
+
+        config.distributed_optimizer = true;
+        check_rule(config);
+    }
+}
+
 /* A validation after an iteration has the weights that it made. */
 static void test_a_validation_has_the_newest_weights(void **state)
 {
@@ -276,14 +291,16 @@ static void test_passes_wait_for_the_step_before_the_last_one(void **state)
 {
     (void) state;
     for (int stale = 0; stale < 2; stale++)
-        for (int c = 0; c < 4; c++) {
+        for (int c = 0; c < 6; c++) {
+            const bool replicas = c == 2 || c > 3;
             struct mtlm_program_config config =
-                layout(1 + (c == 1), 1 + (c > 0), 1 + (c == 2));
+                layout(1 + (c == 1), 1 + (c > 0), 1 + replicas);
             struct small_ranks ranks;
 
             config.microbatches = 4;
             config.weight_staleness = stale;
-            config.value = c == 3 ? MTLM_BF16 : MTLM_REAL;
+            config.distributed_optimizer = c > 3;
+            config.value = c == 3 || c == 5 ? MTLM_BF16 : MTLM_REAL;
             ranks = small_ranks_create(&config);
             for (int r = 0; r < ranks.n; r++)
                 check_waits(ranks.program[r]);
@@ -386,10 +403,10 @@ static void check_places(const struct mtlm_program *program)
 {
     for (int i = 0; i < program->n_params; i++) {
         const struct mtlm_parameter *p = &program->param[i];
-        const struct mtlm_tensor *const t[] = {p->weight, p->grad};
+        const struct mtlm_tensor *const t[] = {p->weight, p->grad, p->reduced};
 
-        for (int k = 0; k < 2; k++) {
-            if (t[k]->same)
+        for (int k = 0; k < 3; k++) {
+            if (!t[k] || t[k]->same)
                 continue;
             assert_int_equal(t[k]->slots, 2);
             assert_true(t[k]->stride
@@ -400,12 +417,13 @@ static void check_places(const struct mtlm_program *program)
     }
 }
 
-static void test_weights_and_gradients_take_twice_the_memory(void **state)
+static void check_memory(bool sharded)
 {
     struct mtlm_program_config config = layout(2, 2, 2);
-    struct small_ranks one = small_ranks_create(&config), two;
+    struct small_ranks one, two;
 
-    (void) state;
+    config.distributed_optimizer = sharded;
+    one = small_ranks_create(&config);
     config.weight_staleness = 1;
     two = small_ranks_create(&config);
     for (int r = 0; r < one.n; r++) {
@@ -425,10 +443,18 @@ static void test_weights_and_gradients_take_twice_the_memory(void **state)
     small_ranks_destroy(&two);
 }
 
+static void test_weights_and_gradients_take_twice_the_memory(void **state)
+{
+    (void) state;
+    check_memory(false);
+    check_memory(true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_step_takes_the_gradient_of_the_weights_before),
+        cmocka_unit_test(test_shards_step_by_the_same_rule),
         cmocka_unit_test(test_a_validation_has_the_newest_weights),
         cmocka_unit_test(test_passes_wait_for_the_step_before_the_last_one),
         cmocka_unit_test(test_the_steady_state_has_no_bubble),

@@ -58,6 +58,29 @@ for sizes in '2 1' '1 1 2' '1 2 2'; do
     like_one_rank 1e-5 || fail "$sizes: losses differ by $worst"
 done
 
+# The distributed optimizer steps shards of both versions: the same bits, as no
+# norm is summed up by shards; also of a job that resumes, and of one with a
+# second plan.
+replicas=("${stale[@]}" --pipeline-model-parallel-size 2 --ddp-bucket-size 100000
+    --clip-grad 0)
+for precision in '' --bf16; do
+    # shellcheck disable=SC2206 # no word or one
+    cut=("${replicas[@]}" $precision --use-distributed-optimizer)
+    # shellcheck disable=SC2086
+    well 4 "${replicas[@]}" $precision
+    whole=$(weight_hash out)
+    losses out >whole.losses
+    well 4 "${cut[@]}" --exit-interval 3 --save saved
+    well 4 --load saved --train-iters 6 --log-interval 1 --log-format megatron \
+        --weight-hash --pipeline-model-parallel-size 2 --use-distributed-optimizer
+    [ -n "$whole" ] && [ "$(weight_hash out)" = "$whole" ] \
+        || fail "resumed shards $precision: $(weight_hash out), not $whole"
+    rm -r saved
+    well 4 "${cut[@]}" --replan-after 2
+    [ "$(weight_hash out)" = "$whole" ] && losses out | cmp -s - whole.losses \
+        || fail "shards $precision: $(weight_hash out), not $whole"
+done
+
 # 16-bit weights: the masters are the newest version.
 well 1 "${stale[@]}" --bf16
 hash16=$(weight_hash out)
