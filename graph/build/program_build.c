@@ -353,7 +353,8 @@ static void note_transfers(struct mtlm_program *program)
 {
     struct mtlm_items *items =
         program->config.eval_only ? &program->eval : &program->train;
-    const struct mtlm_offload_bytes bytes = mtlm_offload_items_apply(program, items);
+    const struct mtlm_offload_bytes bytes =
+        mtlm_offload_items_apply(program, items);
 
     program->offloaded.loaded_bytes = bytes.loaded;
     program->offloaded.stored_bytes = bytes.stored;
