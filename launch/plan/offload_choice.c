@@ -117,7 +117,7 @@ static int pipeline_of(const struct mtlm_wish *wish, int ranks)
 
 /* Prepares a job whose layers come and go: a virtual stage for each, where the
  * options leave the stages free. */
-static void stream(struct mtlm_options *options, struct mtlm_wish *wish,
+static void stream(const struct mtlm_options *options, struct mtlm_wish *wish,
                    int ranks)
 {
     const struct mtlm_schedule *schedule = wish->config.schedule;
@@ -137,10 +137,6 @@ static void stream(struct mtlm_options *options, struct mtlm_wish *wish,
     if (!mtlm_options_stages_given(options) && !schedule->most_chunks)
         stages->virtual_stages =
             (int) (config->model.num_layers / config->layout.pp);
-    else if (stages->virtual_stages <= 1)
-        mtlm_options_note(options, "--offload: layers of a stage travel for "
-                                   "each microbatch; a virtual stage for each "
-                                   "layer would travel once");
     wish->stages_fixed = true;
 }
 
@@ -154,7 +150,7 @@ static int64_t microbatches_of(const struct trial *t)
 
 /* Makes gradients and weights travel; as_needed: no more than memory demands.
  * Returns whether the job then fits. */
-static bool offload_all(struct mtlm_options *options, struct trial *t,
+static bool offload_all(const struct mtlm_options *options, struct trial *t,
                         bool as_needed)
 {
     const int64_t layers = t->wish.config.model.num_layers;
@@ -181,6 +177,25 @@ static bool offload_optimizer(struct trial *t)
 
 /* ---- the choice ---- */
 
+/* Layers of a rank beyond which no trial is made: a graph of so many stages
+ * takes long to build. */
+enum { MOST_LAYERS = 512 };
+
+/* Returns a lower bound of the disk's bytes: the state of all ranks of this
+ * machine, which share one model at most, beyond their memory. */
+static double least_disk(const struct mtlm_wish *wish,
+                         const struct mtlm_hosts *hosts)
+{
+    const struct mtlm_program_config *config = &wish->config;
+    const double value = mtlm_dtype_bytes(config->value);
+    const double states = config->eval_only ? value
+                          : config->value == MTLM_REAL
+                              ? value + 3 * sizeof(mtlm_real)
+                              : value + 4 * sizeof(mtlm_real);
+
+    return states * mtlm_model_parameters(&config->model) - hosts->available;
+}
+
 /* Returns whether --offload auto may use a disk. */
 static bool may_use_disk(const struct mtlm_options *o,
                          const struct mtlm_hosts *hosts)
@@ -191,6 +206,19 @@ static bool may_use_disk(const struct mtlm_options *o,
                 && o->replan_after > 0);
 }
 
+/* Notes stages of many layers, which the disk reads for each microbatch. */
+static void note_stages(struct mtlm_options *options,
+                        const struct mtlm_wish *wish)
+{
+    const struct mtlm_program_config *config = &wish->config;
+
+    if (config->offload == MTLM_OFFLOAD_ALL && wish->stages.virtual_stages <= 1
+        && config->model.num_layers > config->layout.pp)
+        mtlm_options_note(options, "--offload: layers of a stage travel for "
+                                   "each microbatch; a virtual stage for each "
+                                   "layer would travel once");
+}
+
 static void take(struct mtlm_options *options, struct mtlm_wish *wish,
                  struct mtlm_choice *choice, const struct trial *t)
 {
@@ -198,6 +226,7 @@ static void take(struct mtlm_options *options, struct mtlm_wish *wish,
     *choice = t->choice;
     options->offload = wish->config.offload;
     options->recompute = wish->config.recompute;
+    note_stages(options, wish);
 }
 
 /* Takes the trial, which fits into memory, if the disk has room.  Else notes
@@ -222,6 +251,9 @@ static void choose_as_needed(struct mtlm_options *options,
 {
     struct trial t = {.wish = *wish, .hosts = hosts};
 
+    if (least_disk(wish, hosts) > hosts->disk
+        || wish->config.model.num_layers > (int64_t) MOST_LAYERS * hosts->ranks)
+        return;
     if (offload_optimizer(&t) && take_if_room(options, wish, hosts, choice, &t))
         return;
     t = (struct trial){.wish = *wish, .hosts = hosts};
@@ -245,6 +277,7 @@ int mtlm_offload_choice_make(struct mtlm_options *options,
         offload_all(options, &t, false);
         *wish = t.wish;
         options->recompute = wish->config.recompute;
+        note_stages(options, wish);
     } else if (options->offload == MTLM_OFFLOAD_AUTO) {
         options->offload = MTLM_OFFLOAD_NONE;
     }
