@@ -10,6 +10,7 @@
 #include "graph/predict/activation_memory.h"
 #include "launch/options/options_note.h"
 #include "launch/options/options_offload.h"
+#include "launch/options/options_schedule.h"
 #include "launch/options/options_stages.h"
 #include "launch/plan/offload_choice.h"
 #include "runtime/file/offload_dir.h"
@@ -196,12 +197,15 @@ static double least_disk(const struct mtlm_wish *wish,
     return states * mtlm_model_parameters(&config->model) - hosts->available;
 }
 
-/* Returns whether --offload auto may use a disk. */
+/* Returns whether --offload auto may use a disk.  An order that ranks follow
+ * fits into memory, or is refused with its action. */
 static bool may_use_disk(const struct mtlm_options *o,
                          const struct mtlm_hosts *hosts)
 {
     return o->offload == MTLM_OFFLOAD_AUTO && !hosts->gpus && !hosts->elsewhere
-           && hosts->disk > 0 && !o->cluster_file && !o->simulate_file
+           && hosts->disk > 0 && !o->schedule_file
+           && !mtlm_options_schedule_follows(o) && !o->cluster_file
+           && !o->simulate_file
            && !(mtlm_options_given(o, MTLM_OPT_REPLAN_AFTER)
                 && o->replan_after > 0);
 }
