@@ -27,6 +27,9 @@ static const double worth = 0.99;
 /* Several stages on a rank have a few small tensors more than one stage. */
 static const double slack = 1.001;
 
+/* On equal stages, the windows of 1F1B. */
+static const double alpha_1f1b = 1.5;
+
 double mtlm_search(const struct mtlm_search *search, struct mtlm_window *window,
                    double *alpha)
 {
@@ -44,12 +47,14 @@ double mtlm_search(const struct mtlm_search *search, struct mtlm_window *window,
         free(tried);
         return INFINITY;
     }
-    for (int i = 0; i < search->tries; i++) {
+    for (int i = 0; i <= search->tries; i++) {
         struct mtlm_evaluate one = *p;
         struct mtlm_evaluation e;
         double cost;
 
-        model.alpha = most - (most - least) * i / search->tries;
+        model.alpha = i < search->tries
+                          ? most - (most - least) * i / search->tries
+                          : fmin(alpha_1f1b, least);
         mtlm_schedule_windows(p->schedule, &model, tried);
         if (memcmp(tried, last, stages * sizeof(*tried)) == 0)
             continue;

@@ -15,7 +15,7 @@ struct mtlm_search {
     /* The input of the windows.  alpha must be 0; most_memory is the limit. */
     struct mtlm_window_model windows;
     int tries;    /* number of values of alpha, from the largest that fits down
-                   * to half */
+                   * to half; behind them, 1F1B's */
     bool by_span; /* the cost is the longest span of a rank, as in the
                    * zero-bubble papers; false: the makespan */
 };

@@ -118,6 +118,24 @@ static void test_auto_is_no_longer_than_zb_v(void **state)
     mtlm_stage_times_free(&times);
 }
 
+/* With two workers on each rank, the largest windows that fit are worse. */
+static void test_windows_of_1f1b_are_tried(void **state)
+{
+    struct mtlm_stage_times times;
+    struct mtlm_program_config config = slow_config(&times, 1), narrow = config;
+
+    (void) state;
+    config.layout.workers = narrow.layout.workers = 2;
+    mtlm_search_schedule(&config, MTLM_KINDS_GIVEN, &no_machine);
+    mtlm_activation_memory_measure(&config);
+    narrow.window = 1.5;
+    narrow.act_mem = config.act_mem;
+    narrow.activation = config.activation;
+    assert_true(evaluate(&config) <= evaluate(&narrow) * (1 + 1e-9));
+    mtlm_activation_memory_free(&config.activation);
+    mtlm_stage_times_free(&times);
+}
+
 static void test_an_order_beats_windows_within_the_memory(void **state)
 {
     struct mtlm_stage_times times;
@@ -416,6 +434,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_many_microbatches_get_the_schedule_of_few),
         cmocka_unit_test(test_auto_is_no_longer_than_zb_v),
+        cmocka_unit_test(test_windows_of_1f1b_are_tried),
         cmocka_unit_test(test_an_order_beats_windows_within_the_memory),
         cmocka_unit_test(test_waits_count),
         cmocka_unit_test(test_one_search_serves_both_policies),
