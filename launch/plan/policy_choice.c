@@ -44,7 +44,8 @@ static bool is_comparable(const struct mtlm_wish *wish,
     const bool modelled = wish->machine.cluster;
 
     return mtlm_plugin_is_free() && (config.times || modelled)
-           && (hosts->gpus == 0 || modelled) && config.layout.pp > 1
+           && ((hosts->gpus == 0 && config.layout.tp == 1) || modelled)
+           && config.layout.pp > 1
            && config.layout.placement != MTLM_PLACEMENT_POLICY
            && !config.eval_only && config.weight_staleness == 0
            && mtlm_boxes_count(&boxes) <= MTLM_SEARCH_ORDER_BOXES

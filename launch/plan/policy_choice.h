@@ -10,8 +10,9 @@
  * (runtime/machine/plugin.h).  Where the times of the stages are known, settles
  * the schedule under prio and under mtlm, whose workers wait for messages.  The
  * policy is the one of the better plan (launch/plan/policy_prefer.h), by
- * programs on a modelled machine.  Keeps prio for GPUs, two versions of the
- * weights, and pipelines too large to evaluate. */
+ * programs on a modelled machine.  On real machines, keeps prio for GPUs
+ * and tensor parallelism.  Keeps prio for two versions of the weights, and for
+ * pipelines too large to evaluate. */
 int mtlm_policy_choice_take(struct mtlm_options *options,
                             struct mtlm_wish *wish,
                             const struct mtlm_hosts *hosts,

@@ -87,6 +87,9 @@ static void test_otherwise_the_policy_is_prio(void **state)
     keeps_prio("stage-times", HOP, "--schedule 1f1b");
     /* A chain decides. */
     keeps_prio("stage-times", HOP, "--schedule zb-h1 --schedule-mode strict");
+    /* Workers of a real machine share cores with all-reduces. */
+    keeps_prio("stage-times", HOP,
+               "--schedule zb-h1 --tensor-model-parallel-size 2");
     /* Without times. */
     keeps_prio("svg", "", "--schedule zb-h1");
 }
