@@ -14,6 +14,7 @@
 #include "graph/predict/search_order.h"
 #include "graph/predict/search_program.h"
 #include "graph/predict/stage_kind.h"
+#include "graph/predict/work.h"
 #include "graph/schedule/schedule.h"
 #include "runtime/base/memory.h"
 
@@ -36,6 +37,10 @@ static const double rounding = 1e-9;
  * most this share of its time: late messages have decided there. */
 static const double worth = 0.999;
 
+/* Without tensor parallelism, programs take about what their stages do.  Then a
+ * candidate's stages take at most so many times the time of the choice's. */
+static const double stages_slack = 1.02;
+
 /* What may be chosen.  found.seconds: INFINITY if it does not fit. */
 struct program_choice {
     struct mtlm_found_order found;
@@ -51,6 +56,7 @@ struct program_search {
     int64_t microbatches; /* that are evaluated */
     bool tight;           /* the choice before does not fit into a device */
     double most;          /* seconds of a choice that replaces the one before */
+    double most_stages;   /* the same, by stages */
     struct program_choice best[KINDS]; /* so far */
 };
 
@@ -81,6 +87,37 @@ static double seconds_of(const struct program_search *s,
     if (config->order)
         mtlm_order_free(&first);
     return seconds;
+}
+
+/* Whether the stages take no more seconds, with this share of the hold rule. */
+static bool stages_fit(const struct mtlm_work *work,
+                       const struct mtlm_program_config *config, double share,
+                       double seconds)
+{
+    struct mtlm_work one = *work;
+    struct mtlm_evaluation e;
+
+    one.pipeline.hold = share;
+    e = mtlm_work_evaluate(&one, config);
+    mtlm_evaluation_free(&e);
+    return e.makespan_s <= seconds;
+}
+
+/* Returns whether the programs are worth an evaluation, by their stages. */
+static bool stages_are_worth(const struct program_search *s,
+                             const struct mtlm_program_config *config)
+{
+    struct mtlm_work work;
+    bool worthy;
+
+    if (s->most_stages == INFINITY)
+        return true;
+    work = mtlm_work_create(config);
+    worthy = stages_fit(&work, config, 0, s->most_stages)
+             || (s->search->waits && !mtlm_program_is_chained(config)
+                 && stages_fit(&work, config, hold, s->most_stages));
+    mtlm_work_free(&work);
+    return worthy;
 }
 
 /* Whether the programs need no more than the memory that there is. */
@@ -128,7 +165,8 @@ static bool note(struct program_search *s,
     one.order = order.ranks > 0 ? &found.order : NULL;
     one.follow = follow;
     fit = fits(s, &one);
-    found.seconds = fit ? seconds_of(s, &one) : INFINITY;
+    found.seconds =
+        fit && stages_are_worth(s, &one) ? seconds_of(s, &one) : INFINITY;
     if (found.seconds > s->most
         || found.seconds >= best->found.seconds * (1 - rounding)) {
         mtlm_found_order_free(&found);
@@ -312,10 +350,12 @@ static bool evaluate_choice(const struct program_search *s,
     return fit;
 }
 
-/* Begins with the choice of the search before. */
+/* Begins with the choice of the search before.  stages_s: its seconds by
+ * stages. */
 static void begin(struct program_search *s,
                   const struct mtlm_program_config *config,
-                  const struct mtlm_found_order *found, bool fit)
+                  const struct mtlm_found_order *found, double stages_s,
+                  bool fit)
 {
     struct program_choice *best = &s->best[kind_of(found)];
 
@@ -325,6 +365,9 @@ static void begin(struct program_search *s,
     best->found.seconds = fit ? found->seconds : INFINITY;
     s->tight = !fit;
     s->most = worth * best->found.seconds;
+    s->most_stages = fit && config->layout.tp == 1 && stages_s > 0
+                         ? stages_slack * stages_s
+                         : INFINITY;
 }
 
 /* Evaluates the windows and the candidates of both kinds with all
@@ -380,13 +423,14 @@ void mtlm_search_program(const struct mtlm_search_program *search,
                          struct mtlm_found_order *found)
 {
     struct program_search s = create_search(search, config);
+    const double stages_s = found->seconds;
     bool fit = evaluate_choice(&s, config, true, windows);
 
     if (found->order.ranks > 0)
         fit = evaluate_choice(&s, config, true, found);
     else
         *found = *windows;
-    begin(&s, config, found, fit);
+    begin(&s, config, found, stages_s, fit);
     if (search->kinds == MTLM_KINDS_GIVEN)
         try_kind(&s, config);
     for (int i = 0; i < MTLM_STAGE_KINDS; i++) {

@@ -26,6 +26,8 @@ struct mtlm_search_program {
  * For each kind of stages, tries the windows of the largest alpha and of
  * 1F1B's.  Tries each schedule: its published order as priorities and strictly,
  * and, where B and W are apart, the order that its windows make, as priorities.
+ * Without tensor parallelism, leaves out programs whose stages take 2 % more than
+ * those of the choice.
  * Tries the published orders of fused schedules with three and more virtual
  * stages on each rank, too (mtlm_stage_kind_deeper()).
  * Beyond MTLM_SEARCH_ORDER_BOXES, tries windows alone.  If the choice does not

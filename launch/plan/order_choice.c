@@ -54,21 +54,29 @@ static struct mtlm_policy_seconds seconds_of(const struct searched *s)
                                         s->found.late_seconds};
 }
 
-/* Searches for both policies, and prefers one.  Returns its index in s. */
+/* Searches for both policies, and prefers one.  Returns its index in s.  Stages
+ * alone decide against waits, unless a collective keeps the worker of a pass.
+ */
 static int search_both(struct mtlm_options *options,
                        const struct mtlm_wish *wish, unsigned kinds,
                        struct searched s[2])
 {
     struct mtlm_found_order windows[2], found[2];
-    int best;
+    bool gains;
+    int best = 0;
 
     mtlm_search_order_both(&s[0].config, kinds, &wish->machine, windows, found);
     for (int i = 0; i < 2; i++) {
         s[i].windows = windows[i];
         s[i].found = found[i];
-        search_program(wish, kinds, i > 0, &s[i]);
     }
-    best = mtlm_policy_prefer(options, seconds_of(&s[0]), seconds_of(&s[1]));
+    gains = mtlm_policy_gains(seconds_of(&s[0]), seconds_of(&s[1]));
+    search_program(wish, kinds, false, &s[0]);
+    if (gains || s[0].config.layout.tp > 1) {
+        search_program(wish, kinds, true, &s[1]);
+        best =
+            mtlm_policy_prefer(options, seconds_of(&s[0]), seconds_of(&s[1]));
+    }
     mtlm_found_order_free(&s[1 - best].found);
     return best;
 }

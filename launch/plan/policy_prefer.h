@@ -13,9 +13,13 @@ struct mtlm_policy_seconds {
     double late;  /* behind late messages (graph/predict/late.h); 0: unknown */
 };
 
-/* Prefers mtlm (mtlm_plugin_prefer()) if its plan is shorter than prio's by
- * 0.5 %, behind late messages, too, and notes that; else prefers prio.  Returns
- * whether mtlm is preferred. */
+/* Returns whether mtlm's plan is shorter than prio's by 0.5 %, behind late
+ * messages, too. */
+bool mtlm_policy_gains(struct mtlm_policy_seconds prio,
+                       struct mtlm_policy_seconds mtlm);
+
+/* Prefers mtlm (mtlm_plugin_prefer()) if its plan gains, and notes that; else
+ * prefers prio.  Returns whether mtlm is preferred. */
 bool mtlm_policy_prefer(struct mtlm_options *options,
                         struct mtlm_policy_seconds prio,
                         struct mtlm_policy_seconds mtlm);
