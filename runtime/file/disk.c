@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/base/memory.h"
@@ -38,6 +39,14 @@ int mtlm_disk_open(const char *path, int flags)
     while (fd < 0 && errno == EINTR);
     note_call();
     return fd;
+}
+
+bool mtlm_disk_is_replaced(const char *path)
+{
+    struct stat there;
+
+    return lstat(path, &there) < 0 || S_ISREG(there.st_mode)
+           || S_ISDIR(there.st_mode);
 }
 
 int mtlm_disk_write(int fd, const void *data, size_t bytes)

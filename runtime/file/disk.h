@@ -1,6 +1,7 @@
 #ifndef MTLM_DISK_H
 #define MTLM_DISK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -15,6 +16,11 @@ void mtlm_disk_on_call(void (*done)(void));
 
 /* Opens a file, open(): a new file gets mode 0666; exec() closes the file. */
 int mtlm_disk_open(const char *path, int flags);
+
+/* Returns whether an output file of that name replaces what is there: nothing,
+ * or a regular file; or a directory, which cannot be replaced.  A device, a
+ * pipe or a link is written to instead. */
+bool mtlm_disk_is_replaced(const char *path);
 
 /* Writes all bytes. */
 int mtlm_disk_write(int fd, const void *data, size_t bytes);

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/base/memory.h"
@@ -33,15 +32,6 @@ static int failed(const struct mtlm_output_file *file, const char *what,
                           file->path, strerror(errno));
 }
 
-/* Whether bytes go to the path itself.  A device or a pipe is no file that a
- * name could be given to. */
-static bool is_written_to(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
-}
-
 /* Makes a unique name: another process may write the same file. */
 static void open_temporary(struct mtlm_output_file *file)
 {
@@ -63,10 +53,10 @@ struct mtlm_output_file *mtlm_output_file_create(const char *path,
 
     file->path = mtlm_strdup(path);
     file->fd = -1;
-    if (is_written_to(path))
-        file->fd = mtlm_disk_open(path, O_WRONLY);
-    else
+    if (mtlm_disk_is_replaced(path))
         open_temporary(file);
+    else
+        file->fd = mtlm_disk_open(path, O_WRONLY | O_CREAT | O_TRUNC);
     if (file->fd < 0) {
         failed(file, "create", err);
         free(file->temporary);

@@ -6,9 +6,9 @@
 #include "runtime/base/error.h"
 
 /* An output file appears under its name whole, or not at all: the data goes to
- * a temporary file beside it.  A device or a pipe is written to instead.  Every
- * failure is MTLM_EXIT_IO with file and reason.  A program that writes should
- * ignore SIGXFSZ. */
+ * a temporary file beside it.  A device, a pipe or a link is written to
+ * instead.  Every failure is MTLM_EXIT_IO with file and reason.  A program that
+ * writes should ignore SIGXFSZ. */
 struct mtlm_output_file;
 
 /* Creates the temporary file; the caller destroys the output file. */

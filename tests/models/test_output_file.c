@@ -68,6 +68,24 @@ static void test_a_pipe_stays_a_pipe(void **state)
     close(fd);
 }
 
+/* As root, a rename would take the place of /dev/stdout, which is a link to the
+ * file that a shell has opened. */
+static void test_a_link_to_a_file_stays_a_link(void **state)
+{
+    struct stat st;
+    int fd;
+
+    (void) state;
+    files_write("target", "older", 5);
+    assert_int_equal(symlink("target", files_path("to target")), 0);
+    write_text(files_path("to target"), "new");
+    assert_int_equal(lstat(files_path("to target"), &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    fd = open(files_path("target"), O_RDONLY);
+    assert_content(fd, "new");
+    close(fd);
+}
+
 static void test_a_directory_is_refused(void **state)
 {
     struct mtlm_error err = {0};
@@ -89,6 +107,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_file_is_replaced),
         cmocka_unit_test(test_a_pipe_stays_a_pipe),
+        cmocka_unit_test(test_a_link_to_a_file_stays_a_link),
         cmocka_unit_test(test_a_directory_is_refused)};
 
     return cmocka_run_group_tests(tests, files_setup, files_teardown);

@@ -2,13 +2,12 @@
 #include "config.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "launch/trace/export/whole_file.h"
 #include "runtime/base/memory.h"
+#include "runtime/file/disk.h"
 #include "runtime/file/unfinished.h"
 
 /* Returns 0 or errno. */
@@ -29,21 +28,13 @@ static int write_to(const char *path, mtlm_whole_file_writer *write,
     return error;
 }
 
-/* A regular file is replaced; a device, a pipe or a link is written to. */
-static bool is_replaced(const char *path)
-{
-    struct stat st;
-
-    return lstat(path, &st) < 0 || S_ISREG(st.st_mode);
-}
-
 int mtlm_whole_file_write(const char *path, mtlm_whole_file_writer *write,
                           const void *what)
 {
     char *temporary;
     int error;
 
-    if (!is_replaced(path))
+    if (!mtlm_disk_is_replaced(path))
         return write_to(path, write, what);
     temporary = mtlm_sprintf("%s.tmp", path);
     mtlm_unfinished_add(temporary);
