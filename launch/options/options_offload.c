@@ -83,7 +83,8 @@ int mtlm_options_offload_check(const struct mtlm_options *options,
 int mtlm_options_offload_check_gpus(const struct mtlm_options *options,
                                     bool gpus, struct mtlm_error *err)
 {
-    if (options->offload == MTLM_OFFLOAD_NONE || !gpus)
+    if (options->offload == MTLM_OFFLOAD_NONE
+        || options->offload == MTLM_OFFLOAD_AUTO || !gpus)
         return 0;
     return mtlm_error_set(err, MTLM_EXIT_USAGE,
                           "--offload works between host memory and disk only, "

@@ -70,7 +70,7 @@ static int search_both(struct mtlm_options *options,
         s[i].windows = windows[i];
         s[i].found = found[i];
     }
-    gains = mtlm_policy_gains(seconds_of(&s[0]), seconds_of(&s[1]));
+    gains = mtlm_policy_prefer_gains(seconds_of(&s[0]), seconds_of(&s[1]));
     search_program(wish, kinds, false, &s[0]);
     if (gains || s[0].config.layout.tp > 1) {
         search_program(wish, kinds, true, &s[1]);

@@ -10,8 +10,8 @@
 /* The share of prio's seconds that mtlm takes at most. */
 static const double worth = 0.995;
 
-bool mtlm_policy_gains(struct mtlm_policy_seconds prio,
-                       struct mtlm_policy_seconds mtlm)
+bool mtlm_policy_prefer_gains(struct mtlm_policy_seconds prio,
+                              struct mtlm_policy_seconds mtlm)
 {
     return mtlm.given <= worth * prio.given && mtlm.late <= worth * prio.late;
 }
@@ -20,7 +20,7 @@ bool mtlm_policy_prefer(struct mtlm_options *options,
                         struct mtlm_policy_seconds prio,
                         struct mtlm_policy_seconds mtlm)
 {
-    const bool waits = mtlm_policy_gains(prio, mtlm);
+    const bool waits = mtlm_policy_prefer_gains(prio, mtlm);
 
     mtlm_plugin_prefer(waits ? MTLM_HOLD_POLICY : MTLM_DEFAULT_POLICY);
     if (waits)

@@ -15,8 +15,8 @@ struct mtlm_policy_seconds {
 
 /* Returns whether mtlm's plan is shorter than prio's by 0.5 %, behind late
  * messages, too. */
-bool mtlm_policy_gains(struct mtlm_policy_seconds prio,
-                       struct mtlm_policy_seconds mtlm);
+bool mtlm_policy_prefer_gains(struct mtlm_policy_seconds prio,
+                              struct mtlm_policy_seconds mtlm);
 
 /* Prefers mtlm (mtlm_plugin_prefer()) if its plan gains, and notes that; else
  * prefers prio.  Returns whether mtlm is preferred. */

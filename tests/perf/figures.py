@@ -180,11 +180,25 @@ class Prediction(unittest.TestCase):
         "Measured 2.8 % slower than predicted (tasks +1.6 %).\n"
     )
 
+    DRAWN = (
+        "Drawn 31 times from the times of messages: 40.1 to 42.7 ms an "
+        "iteration.\n"
+    )
+
     def test_numbers_are_those_of_the_sentences(self):
         self.assertEqual(
-            ours.prediction_of("memory\n" + self.TEXT),
-            {"evaluated_ms": 40.5, "hop_ms": 0.123, "more": 2.8, "late": 1.6},
+            ours.prediction_of("memory\n" + self.TEXT + self.DRAWN),
+            {
+                "evaluated_ms": 40.5,
+                "hop_ms": 0.123,
+                "more": 2.8,
+                "late": 1.6,
+                "drawn_ms": [40.1, 42.7],
+            },
         )
+
+    def test_a_range_may_be_missing(self):
+        self.assertIsNone(ours.prediction_of(self.TEXT)["drawn_ms"])
 
     def test_faster_is_less_than_nothing(self):
         found = ours.prediction_of(self.TEXT.replace("slower", "faster"))
