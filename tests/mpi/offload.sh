@@ -56,8 +56,11 @@ layout 1 2
 same 'two versions' 2 "${gpt[@]}" --weight-staleness 1 --train-iters 6 \
     "${parallel[@]}"
 if full_tier; then
-    same 'D2' 2 "${gpt[@]}"
-    same 'bf16, D2' 2 "${gpt[@]}" --bf16 --use-distributed-optimizer
+    layout 1 1
+    same 'D2' 2 "${gpt[@]}" "${parallel[@]}"
+    same 'bf16, D2' 2 "${gpt[@]}" --bf16 --use-distributed-optimizer \
+        "${parallel[@]}"
+    layout 1 2
     same 'fp16' 1 "${gpt[@]}" --fp16
     same 'strict' 2 "${gpt[@]}" --schedule 1f1b --schedule-mode strict \
         "${parallel[@]}"
@@ -118,7 +121,8 @@ grep validation out >from_disk
     || fail "validations: $(cat memory from_disk)"
 rm -r all.dir
 
-# auto: nothing goes to the disk that memory holds; less memory, more goes.
+# auto: nothing goes to the disk that memory holds; less memory, more goes.  A
+# process of any job takes 2 or 3 MiB that its plan leaves out.
 wide=("${small[@]}" --hidden-size 256 --num-layers 12 --train-iters 2
     --weight-hash --offload-dir "$scratch")
 well 1 "${wide[@]}"
@@ -129,7 +133,7 @@ for mb in 190 150 110 80; do
     well 1 "${wide[@]}" --offload-memory ${mb}e6
     [ "$(weight_hash out)" = "$whole" ] || fail "auto, $mb MB: other bits"
     gone+="$(sed -n 's/^offload: \(moments.*\) of rank 0 in.*/\1/p' out);"
-    awk -v most=$mb '/^memory: peak/ { exit $3 * 1.048576 > 1.05 * most }' out \
+    awk -v most=$mb '/^memory: peak/ { exit $3 * 1.048576 > 1.05 * most + 3 }' out \
         || fail "auto, $mb MB: $(grep '^memory: peak' out)"
 done
 [[ $gone = *'moments;moments'*'gradients'*'weights'* ]] || fail "auto: $gone"
