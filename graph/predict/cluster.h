@@ -15,6 +15,11 @@ struct mtlm_link {
     bool given;         /* described; else messages take no time */
 };
 
+/* The disk of a host, which the host's ranks share. */
+struct mtlm_disk {
+    double read_bytes_per_s, written_bytes_per_s; /* 0: unlimited */
+};
+
 /* The machine of one rank, and the links between ranks. */
 struct mtlm_cluster {
     double flops_per_s;       /* peak */
@@ -41,6 +46,7 @@ struct mtlm_cluster {
                                      * host */
     int64_t hosts;                  /* 0: unknown */
     struct mtlm_link host, network; /* within a host, between hosts */
+    struct mtlm_disk disk;          /* of offloaded state */
     /* Rate of a rank in collectives between hosts; 0: network.bytes_per_s. */
     double collective_bytes_per_s;
     /* Share of that rate in a group with several ranks on each host, of several

@@ -65,6 +65,29 @@ static double send_seconds(const struct mtlm_cost *cost,
                                       &cost->group[MTLM_GROUP_TP], bytes);
 }
 
+/* ---- loads and stores ---- */
+
+/* Returns the ranks of the stage that lie on one host. */
+static double ranks_of_disk(const struct mtlm_cost *cost)
+{
+    const struct mtlm_layout *layout = &cost->program->config.layout;
+    const double ranks = (double) layout->tp * layout->dp;
+
+    return cost->cluster->devices > 0 ? fmin(ranks, cost->cluster->devices)
+                                      : ranks;
+}
+
+static double disk_seconds(const struct mtlm_cost *cost,
+                           const struct mtlm_node *node)
+{
+    const struct mtlm_disk *disk = &cost->cluster->disk;
+    const double rate = node->call.kind == MTLM_OP_LOAD
+                            ? disk->read_bytes_per_s
+                            : disk->written_bytes_per_s;
+
+    return rate > 0 ? ranks_of_disk(cost) * node->bytes / rate : 0;
+}
+
 /* ---- computation ---- */
 
 /* Returns the bytes of an element of a product. */
@@ -183,6 +206,8 @@ double mtlm_cost_seconds(const struct mtlm_cost *cost,
         return collective_seconds(cost, node);
     case MTLM_CLASS_P2P:
         return send_seconds(cost, node);
+    case MTLM_CLASS_DISK:
+        return disk_seconds(cost, node);
     case MTLM_CLASS_COMPUTE:
         if (node->phase == MTLM_PHASE_INIT)
             return 0;
@@ -192,6 +217,15 @@ double mtlm_cost_seconds(const struct mtlm_cost *cost,
     default:
         return 0;
     }
+}
+
+double mtlm_cost_product_flops(const struct mtlm_program *program)
+{
+    double flops = 0;
+
+    for (int i = 0; i < program->train.n; i++)
+        flops += mtlm_gemm_cost_flops(&program->train.item[i].node->call);
+    return flops;
 }
 
 /* ---- computation that messages or the host slow down ---- */

@@ -9,6 +9,8 @@
  *                       attention that writes its scores: score_cost.h
  *   published kernels   launches + products + bytes / bandwidth.  profile.h
  *   messages            message_cost.h
+ *   loads and stores    bytes / rate of the disk, for all ranks of the stage
+ *                       that share a host: each moves as much
  *
  * Our computation shares the device with tensor-parallel messages: the
  * computation of a pass takes longer by overlap_tax times their duration.
@@ -38,5 +40,9 @@ struct mtlm_cost mtlm_cost_create(const struct mtlm_cluster *cluster,
 /* Returns the seconds of a node; 0 for host nodes and initial values. */
 double mtlm_cost_seconds(const struct mtlm_cost *cost,
                          const struct mtlm_node *node);
+
+/* Returns the FLOPs of the matrix products of an iteration of the program, with
+ * those that are recomputed.  Attention counts in full, as in model FLOPs. */
+double mtlm_cost_product_flops(const struct mtlm_program *program);
 
 #endif /* MTLM_GRAPH_COST_H */

@@ -23,6 +23,8 @@ struct tasks {
 struct rank {
     int workers;     /* lane */
     int turn[LANES]; /* lanes of collectives that take turns; NONE: none yet */
+    int disk;        /* lane; NONE: no load or store yet */
+    int posted;      /* loads and stores added so far */
     struct tasks sent; /* [tag][use] */
     struct tasks *led; /* [group][number] */
     int *met;          /* [group] collectives added so far */
@@ -155,12 +157,37 @@ static int compute_task(struct builder *b, const struct mtlm_item *item,
     return task;
 }
 
-/* Loads and stores take no worker. */
+/* Returns the number of the host that has program[r]. */
+static int64_t host_of(const struct builder *b, int r)
+{
+    const int64_t devices = b->job->devices;
+
+    return devices > 0
+               ? mtlm_layout_rank(&b->job->program[r]->config.layout) / devices
+               : 0;
+}
+
+/* Returns the lane of the disk of this rank's host. */
+static int disk_of(struct builder *b)
+{
+    struct rank *rank = &b->rank[b->at];
+
+    for (int r = 0; r < b->at && rank->disk == NONE; r++)
+        if (host_of(b, r) == host_of(b, b->at))
+            rank->disk = b->rank[r].disk;
+    if (rank->disk == NONE)
+        rank->disk = mtlm_simulator_lane(b->sim, 1);
+    return rank->disk;
+}
+
+/* Loads and stores take no worker, but their turn at the disk. */
 static int disk_task(struct builder *b, const struct mtlm_item *item,
                      int iteration)
 {
-    return mtlm_simulator_task(b->sim, NONE, duration_ns(b, item, iteration),
-                               priority_of(b, item, iteration));
+    const int64_t ns = duration_ns(b, item, iteration);
+
+    return mtlm_simulator_task(b->sim, ns > 0 ? disk_of(b) : NONE, ns,
+                               -b->rank[b->at].posted++);
 }
 
 static int task_of(struct builder *b, const struct mtlm_item *item,
@@ -256,6 +283,7 @@ static void prepare_ranks(struct builder *b)
         b->rank[r] = (struct rank){
             .workers = mtlm_simulator_lane(b->sim, layout->workers),
             .turn = {NONE, NONE, NONE, NONE, NONE},
+            .disk = NONE,
             .led = mtlm_calloc(MTLM_GROUP_COUNT, sizeof(struct tasks)),
             .met = mtlm_calloc(MTLM_GROUP_COUNT, sizeof(int))};
         mtlm_simulator_hold(b->sim, b->rank[r].workers, job->hold);

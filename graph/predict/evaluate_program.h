@@ -35,6 +35,10 @@ struct mtlm_evaluate_program {
     bool (*chained)(void *arg, const struct mtlm_program *program,
                     const struct mtlm_item *item);
     enum mtlm_turns turns;
+    /* Consecutive ranks that share a host, and so a disk; 0: all ranks.  A disk
+     * serves one load or store at a time.  Of those that wait, the one that its
+     * rank posted first goes first, as in runtime/disk/io.h. */
+    int64_t devices;
     /* Of ready nodes of equal priority, the one that became ready first starts,
      * as with StarPU's policies.  false: the first one in program order. */
     bool first_come;

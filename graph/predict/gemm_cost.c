@@ -90,6 +90,22 @@ int mtlm_gemm_cost_products(const struct mtlm_call *call,
     }
 }
 
+static double flops_of(const struct mtlm_gemm *p)
+{
+    return 2.0 * p->m * p->n * p->k * p->batch;
+}
+
+double mtlm_gemm_cost_flops(const struct mtlm_call *call)
+{
+    struct mtlm_gemm product[MTLM_MAX_GEMMS];
+    double flops = 0;
+
+    for (; call; call = call->next)
+        for (int i = mtlm_gemm_cost_products(call, product); i-- > 0;)
+            flops += flops_of(&product[i]);
+    return flops;
+}
+
 /* ---- seconds ---- */
 
 static const struct tile {
@@ -132,12 +148,11 @@ static double shape_share(const struct mtlm_cluster *cluster,
 double mtlm_gemm_cost_seconds(const struct mtlm_cluster *cluster,
                               const struct mtlm_gemm *p, double element_bytes)
 {
-    const double flops = 2.0 * p->m * p->n * p->k * p->batch;
     const double elems =
         ((double) p->m * p->k + (double) p->k * p->n + (double) p->m * p->n)
         * p->batch;
 
-    return fmax(flops
+    return fmax(flops_of(p)
                     / (cluster->efficiency * cluster->flops_per_s
                        * shape_share(cluster, p)),
                 elems * element_bytes

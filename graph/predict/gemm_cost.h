@@ -36,6 +36,9 @@ enum { MTLM_MAX_GEMMS = 4 };
 int mtlm_gemm_cost_products(const struct mtlm_call *call,
                             struct mtlm_gemm product[MTLM_MAX_GEMMS]);
 
+/* Returns the FLOPs of the products of call and its next calls. */
+double mtlm_gemm_cost_flops(const struct mtlm_call *call);
+
 /* Returns the seconds of a product of elements of element_bytes bytes. */
 double mtlm_gemm_cost_seconds(const struct mtlm_cluster *cluster,
                               const struct mtlm_gemm *product,

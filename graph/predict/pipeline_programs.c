@@ -172,6 +172,7 @@ struct mtlm_evaluate_program mtlm_pipeline_programs_job(
         .seconds = mtlm_pipeline_programs_seconds,
         .arg = p,
         .turns = MTLM_TURNS_LANE,
+        .devices = p->cost[0].cluster->devices,
         .first_come = true,
         .hold = hold,
         .leaves_backward = p->program[0]->place != NULL};

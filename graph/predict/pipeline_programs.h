@@ -54,7 +54,8 @@ double mtlm_pipeline_programs_seconds(void *arg,
                                       int iteration);
 
 /* Returns an evaluation of one iteration as in a simulation: collectives of a
- * kind take turns, and of equal priorities the first come starts.  hold: as in
+ * kind take turns, and so do loads and stores of a host; of equal priorities
+ * the first come starts.  hold: as in
  * struct mtlm_evaluate_program.  p is borrowed; seconds and arg may be
  * replaced. */
 struct mtlm_evaluate_program mtlm_pipeline_programs_job(

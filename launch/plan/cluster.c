@@ -58,6 +58,9 @@ static const struct key keys[] = {
     KEY("network", "collective_gb_per_s", collective_bytes_per_s, 1e9, 1e-9,
         1e9, false),
     KEY("network", "shared_rate", shared_rate, 1, 1e-3, 1, false),
+    KEY("disk", "read_gb_per_s", disk.read_bytes_per_s, 1e9, 1e-9, 1e9, true),
+    KEY("disk", "write_gb_per_s", disk.written_bytes_per_s, 1e9, 1e-9, 1e9,
+        true),
 };
 
 enum { KEYS = sizeof(keys) / sizeof(keys[0]) };
@@ -81,7 +84,7 @@ static int unknown(const char *section, const char *name,
     if (!known)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "%s of section [%s]; there are the sections "
-                              "device, stage, host and network",
+                              "device, stage, host, network and disk",
                               name, section);
     return mtlm_error_set(
         err, MTLM_EXIT_USAGE, "unknown key %s in section [%s]%s%s%s", name,

@@ -5,7 +5,7 @@
 #include "runtime/base/error.h"
 
 /* Sets *cluster from the description of a machine in the file path.  Sections
- * [device], [stage], [host] and [network] hold lines key = value;
+ * [device], [stage], [host], [network] and [disk] hold lines key = value;
  * launch/clusters/ has examples.  Durations come from [device], or from [stage]
  * for a whole stage.  Without [host] or [network], messages within or between
  * hosts take no modelled time; launch/plan/cluster_notes.h says so.  memory_gb

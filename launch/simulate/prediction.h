@@ -3,8 +3,8 @@
 
 /* The numbers of a simulated iteration. */
 
+#include "graph/predict/exposure.h"
 #include "launch/options/options.h"
-#include "launch/simulate/exposure.h"
 #include "launch/simulate/folded_run.h"
 
 /* FLOP/s and utilisation count the peak of the cluster file; NAN: the file has

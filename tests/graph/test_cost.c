@@ -64,6 +64,42 @@ static void test_messages_take_the_link_that_they_go_over(void **state)
     mtlm_program_destroy(program);
 }
 
+/* ---- loads and stores ---- */
+
+/* Two tensor-parallel ranks of a host move as much; on hosts of their own, each
+ * has a disk. */
+static void test_transfers_share_the_disk_of_a_host(void **state)
+{
+    struct mtlm_cluster c = {
+        .timed = true, .element_bytes = 4, .disk = {2e6, 1e6}};
+    struct mtlm_program_config config = small_config(2, 1, 2);
+    struct mtlm_program *program;
+    struct mtlm_cost cost;
+
+    (void) state;
+    config.offload = MTLM_OFFLOAD_OPTIMIZER;
+    program = mtlm_program_build(&config);
+    for (c.devices = 0; c.devices < 3; c.devices++) {
+        double loaded = 0, stored = 0;
+
+        cost = mtlm_cost_create(&c, program);
+        for (int i = 0; i < program->train.n; i++) {
+            const struct mtlm_node *node = program->train.item[i].node;
+
+            if (node->call.kind == MTLM_OP_LOAD)
+                loaded += mtlm_cost_seconds(&cost, node);
+            if (node->call.kind == MTLM_OP_STORE)
+                stored += mtlm_cost_seconds(&cost, node);
+        }
+        near(loaded * 2e6,
+             program->offloaded.loaded_bytes * (c.devices == 1 ? 1 : 2), 1e-9);
+        near(stored * 1e6,
+             program->offloaded.stored_bytes * (c.devices == 1 ? 1 : 2), 1e-9);
+        assert_true(loaded > 0 && stored > 0);
+    }
+    mtlm_program_destroy(program);
+}
+
 /* ---- computation ---- */
 
 static double sum(const struct mtlm_cost *cost, const struct mtlm_list *list)
@@ -385,6 +421,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_messages_take_the_link_that_they_go_over),
+        cmocka_unit_test(test_transfers_share_the_disk_of_a_host),
         cmocka_unit_test(test_stages_take_the_times_that_are_given),
         cmocka_unit_test(test_a_layer_of_gpt3_takes_what_its_flops_take),
         cmocka_unit_test(test_the_device_is_as_fast_as_the_slower_of_two),

@@ -15,7 +15,7 @@
 
 /* Seconds of what a test looks at; all else takes none. */
 struct times {
-    double computation, send, collective;
+    double computation, send, collective, transfer;
 };
 
 static double seconds(void *arg, const struct mtlm_program *program,
@@ -25,6 +25,8 @@ static double seconds(void *arg, const struct mtlm_program *program,
 
     (void) program;
     (void) iteration;
+    if (item->node->lane == MTLM_LANE_DISK)
+        return item->node->bytes > 0 ? times->transfer : 0;
     if (item->microbatch < 0)
         return 0;
     switch (mtlm_ops[item->node->call.kind]->op_class) {
@@ -305,6 +307,94 @@ static void test_the_order_of_collectives_is_one_for_all(void **state)
     small_ranks_destroy(&ranks);
 }
 
+/* ---- loads and stores ---- */
+
+/* Loads and stores of all ranks that move bytes. */
+static int count_transfers(const struct small_ranks *ranks, int r)
+{
+    const struct mtlm_items *items = &ranks->program[r]->train;
+    int n = 0;
+
+    for (int i = 0; i < items->n; i++)
+        n += items->item[i].node->lane == MTLM_LANE_DISK
+             && items->item[i].node->bytes > 0;
+    return n;
+}
+
+/* Returns the makespan in transfers, with so many ranks to a host. */
+static double transfers(const struct small_ranks *ranks, int devices)
+{
+    struct times times = {.transfer = 1e-3};
+    struct mtlm_execution e =
+        mtlm_evaluate_program(&(struct mtlm_evaluate_program){
+            .program = (const struct mtlm_program *const *) ranks->program,
+            .n = ranks->n,
+            .iterations = 1,
+            .seconds = seconds,
+            .arg = &times,
+            .devices = devices});
+    const double n = 1e-6 * e.makespan_ns;
+
+    mtlm_execution_free(&e);
+    return n;
+}
+
+/* A disk serves the ranks of a host one transfer at a time; hosts have disks
+ * of their own. */
+static void test_transfers_of_a_host_take_turns(void **state)
+{
+    (void) state;
+    for (int pp = 1; pp <= 2; pp++) {
+        struct mtlm_program_config config = small_config(1, pp, 2);
+        struct small_ranks ranks;
+        int all = 0, most = 0;
+
+        config.offload = MTLM_OFFLOAD_OPTIMIZER;
+        ranks = small_ranks_create(&config);
+        for (int r = 0; r < pp; r++) {
+            const int n = count_transfers(&ranks, r);
+
+            all += n;
+            most = n > most ? n : most;
+        }
+        assert_true(most > 4);
+        assert_float_equal(transfers(&ranks, 0), all, 1e-9);
+        assert_float_equal(transfers(&ranks, 2), all, 1e-9);
+        assert_float_equal(transfers(&ranks, 1), most, 1e-9);
+        small_ranks_destroy(&ranks);
+    }
+}
+
+/* Of the loads that have their slots, the first in program order goes first;
+ * computation beside them takes no time from them. */
+static void test_transfers_go_in_program_order(void **state)
+{
+    struct mtlm_program_config config = small_config(1, 1, 2);
+    struct times times = {.computation = 1e-3, .transfer = 1e-3};
+    struct small_ranks ranks;
+    struct mtlm_execution e;
+    const struct mtlm_item *before = NULL;
+    int64_t idle = 0;
+
+    (void) state;
+    config.offload = MTLM_OFFLOAD_OPTIMIZER;
+    ranks = small_ranks_create(&config);
+    e = run(&ranks, 1, times, MTLM_TURNS_NONE);
+    for (int i = 0; i < e.n && e.node[i].start_ns < 3000000; i++) {
+        const struct mtlm_executed *x = &e.node[i];
+
+        if (x->node->lane != MTLM_LANE_DISK || x->node->bytes == 0)
+            continue;
+        assert_true(!before || x->item > before);
+        assert_int_equal(x->start_ns, idle);
+        idle = x->end_ns;
+        before = x->item;
+    }
+    assert_int_equal(idle, 3000000);
+    mtlm_execution_free(&e);
+    small_ranks_destroy(&ranks);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -315,6 +405,8 @@ int main(void)
         cmocka_unit_test(test_ranks_that_do_the_same_need_not_be_there),
         cmocka_unit_test(test_a_folded_job_runs_as_the_whole_one),
         cmocka_unit_test(test_the_order_of_collectives_is_one_for_all),
+        cmocka_unit_test(test_transfers_of_a_host_take_turns),
+        cmocka_unit_test(test_transfers_go_in_program_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

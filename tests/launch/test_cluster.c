@@ -120,6 +120,18 @@ static void test_shapes_and_rates_may_be_given(void **state)
     assert_float_equal(cluster.overlap_tax, 0.2, 1e-12);
     assert_float_equal(cluster.collective_bytes_per_s, 12.6e9, 1);
     assert_float_equal(cluster.shared_rate, 0.25, 1e-12);
+    assert_true(cluster.disk.read_bytes_per_s == 0);
+    snprintf(text, sizeof(text),
+             "%s[disk]\nread_gb_per_s = 1.5\nwrite_gb_per_s = 0.5\n", device);
+    if (read_text(text) < 0)
+        fail_msg("%s", error.text);
+    assert_float_equal(cluster.disk.read_bytes_per_s, 1.5e9, 1);
+    assert_float_equal(cluster.disk.written_bytes_per_s, 0.5e9, 1);
+    refuses("[disk]\nread_gb_per_s = 0\n",
+            ":2: read_gb_per_s is '0', it must be a number from 1e-09 to "
+            "1e+09");
+    refuses("[disk]\nread_gb_per_s = 1\n",
+            ": section [disk] lacks write_gb_per_s");
     refuses("[device]\nprocessors = 0\n",
             ":2: processors is '0', it must be a number from 1 to 65536");
     refuses("[device]\noverlap_tax = -0.1\n",
@@ -162,10 +174,10 @@ static void test_what_is_wrong_is_said_with_its_line(void **state)
             ":3: forward_ms is given already in line 2");
     refuses("[gpu]\npeak = 50\n",
             ":2: peak of section [gpu]; there are the sections device, stage, "
-            "host and network");
+            "host, network and disk");
     refuses("forward_ms = 50\n",
             ":1: forward_ms of section []; there are the sections device, "
-            "stage, host and network");
+            "stage, host, network and disk");
     refuses("[stage]\nforward_ms\n", ":2: not of the form key = value");
     refuses("[stage]\nforward_ms = 50\nbackward_ms = 50\n",
             ": section [stage] lacks weight_ms");

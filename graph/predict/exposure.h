@@ -1,5 +1,5 @@
-#ifndef MTLM_EXPOSURE_H
-#define MTLM_EXPOSURE_H
+#ifndef MTLM_GRAPH_EXPOSURE_H
+#define MTLM_GRAPH_EXPOSURE_H
 
 /* What a rank's idle time is spent on. */
 
@@ -9,11 +9,15 @@
 /* Seconds of an iteration without a busy worker, by the message in flight: one
  * that the rank takes part in, from the start of the transfer to its end.  Of
  * several messages the first kind of this list counts: tensor-parallel,
- * pipeline, data-parallel, tied embedding, other.  waiting_s: no message is in
- * flight; the rank waits for another rank's computation. */
+ * pipeline, data-parallel, tied embedding, other.  disk_s: no message is in
+ * flight, but a load or a store of the rank is.  waiting_s: neither; the rank
+ * waits for another rank's computation, or for another rank at the disk. */
 struct mtlm_exposure {
     double message_s[MTLM_TRAFFIC_COUNT];
-    double waiting_s;
+    double disk_s, waiting_s;
+    /* Seconds of the rank's loads and stores; part of these beside a busy
+     * worker. */
+    double moving_s, hidden_s;
 };
 
 /* Returns the worker seconds of computation of each program: [programs].  The
@@ -24,4 +28,4 @@ double *mtlm_exposure_busy(const struct mtlm_execution *run, int programs);
 struct mtlm_exposure mtlm_exposure_find(const struct mtlm_execution *run,
                                         int program);
 
-#endif /* MTLM_EXPOSURE_H */
+#endif /* MTLM_GRAPH_EXPOSURE_H */

@@ -4,24 +4,30 @@
 
 #include <stdlib.h>
 
+#include "graph/predict/exposure.h"
 #include "graph/predict/plan_work.h"
-#include "launch/simulate/exposure.h"
 #include "runtime/base/memory.h"
 
-/* A start (1) or an end (-1) of a message of a kind, or of a node on a
- * worker. */
-enum { WORKER = MTLM_TRAFFIC_COUNT };
+/* A start (1) or an end (-1) of a message of a kind, of a load or a store, or
+ * of a node on a worker. */
+enum { DISK = MTLM_TRAFFIC_COUNT, WORKER, ACTIVITIES };
 
 struct change {
     int64_t time;
     int what, by;
 };
 
-static bool is_message(const struct mtlm_node *node)
+static int activity_of(const struct mtlm_node *node)
 {
-    const enum mtlm_op_class class = mtlm_ops[node->call.kind]->op_class;
-
-    return class == MTLM_CLASS_P2P || class == MTLM_CLASS_COLLECTIVE;
+    switch (mtlm_ops[node->call.kind]->op_class) {
+    case MTLM_CLASS_P2P:
+    case MTLM_CLASS_COLLECTIVE:
+        return (int) mtlm_plan_work_kind(node);
+    case MTLM_CLASS_DISK:
+        return DISK;
+    default:
+        return WORKER;
+    }
 }
 
 double *mtlm_exposure_busy(const struct mtlm_execution *run, int programs)
@@ -31,7 +37,7 @@ double *mtlm_exposure_busy(const struct mtlm_execution *run, int programs)
     for (int i = 0; i < run->n; i++) {
         const struct mtlm_executed *x = &run->node[i];
 
-        if (!is_message(x->node))
+        if (activity_of(x->node) == WORKER)
             busy[x->program] += 1e-9 * (x->end_ns - x->start_ns);
     }
     return busy;
@@ -57,8 +63,7 @@ static struct change *list_changes(const struct mtlm_execution *run,
     *n = 0;
     for (int i = 0; i < run->n; i++) {
         const struct mtlm_executed *x = &run->node[i];
-        const int what =
-            is_message(x->node) ? (int) mtlm_plan_work_kind(x->node) : WORKER;
+        const int what = activity_of(x->node);
 
         if (x->program != program)
             continue;
@@ -69,25 +74,34 @@ static struct change *list_changes(const struct mtlm_execution *run,
     return list;
 }
 
-/* Adds an interval in which so many messages and workers are active. */
-static void add_interval(struct mtlm_exposure *e, const int *active,
-                         double seconds)
+/* Adds idle time in which so many messages, loads and stores are active. */
+static void add_idle(struct mtlm_exposure *e, const int *active, double seconds)
 {
-    if (active[WORKER] > 0)
-        return;
     for (int kind = 0; kind < MTLM_TRAFFIC_COUNT; kind++)
         if (active[kind] > 0) {
             e->message_s[kind] += seconds;
             return;
         }
-    e->waiting_s += seconds;
+    *(active[DISK] > 0 ? &e->disk_s : &e->waiting_s) += seconds;
+}
+
+/* Adds an interval in which so many messages and so on are active. */
+static void add_interval(struct mtlm_exposure *e, const int *active,
+                         double seconds)
+{
+    if (active[DISK] > 0)
+        e->moving_s += seconds;
+    if (active[WORKER] == 0)
+        add_idle(e, active, seconds);
+    else if (active[DISK] > 0)
+        e->hidden_s += seconds;
 }
 
 struct mtlm_exposure mtlm_exposure_find(const struct mtlm_execution *run,
                                         int program)
 {
     struct mtlm_exposure e = {0};
-    int active[MTLM_TRAFFIC_COUNT + 1] = {0}, n;
+    int active[ACTIVITIES] = {0}, n;
     struct change *list = list_changes(run, program, &n);
     int64_t now = 0;
 
