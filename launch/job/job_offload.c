@@ -8,6 +8,7 @@
 #include "launch/job/job_offload.h"
 #include "launch/log/progress.h"
 #include "launch/options/options_offload.h"
+#include "launch/plan/offload_forecast.h"
 #include "runtime/disk/io.h"
 #include "runtime/file/offload_dir.h"
 
@@ -96,23 +97,39 @@ static void print_state(const struct mtlm_job *job)
     free(dir);
 }
 
-/* Prints the seconds of an iteration that the disk and the cores need, and what
- * helps. */
-static void print_seconds(const struct mtlm_job *job)
+/* Prints the seconds that the disk and the cores need at least. */
+static void print_bounds(const struct mtlm_job *job,
+                         const struct mtlm_offload_rates *rates,
+                         double products, double disk)
 {
-    const struct mtlm_offload_speed *speed = &job->offload_speed;
-    const double cores = mtlm_speed_flops() * job->workers;
-    const double disk = job->plan.loaded_bytes / speed->read
-                        + job->plan.stored_bytes / speed->written;
-    const double compute = job->plan.flops / cores;
-
     printf("offload: an iteration takes %.3g s or more: its matrix products "
            "%.3g s at %.3g GFLOP/s, the disk %.3g s beside them at %.0f MB/s "
            "read, %.0f MB/s written\n",
-           compute > disk ? compute : disk, compute, cores / 1e9, disk,
-           speed->read / 1e6, speed->written / 1e6);
+           products > disk ? products : disk, products,
+           rates->flops_per_s * job->workers / 1e9, disk,
+           rates->speed.read / 1e6, rates->speed.written / 1e6);
+}
+
+/* Prints the time of an iteration, and what helps. */
+static void print_seconds(const struct mtlm_job *job)
+{
+    const struct mtlm_offload_rates rates = {mtlm_speed_flops(),
+                                             job->offload_speed};
+    const double disk = job->plan.loaded_bytes / rates.speed.read
+                        + job->plan.stored_bytes / rates.speed.written;
+    const double products =
+        job->plan.flops / (rates.flops_per_s * job->workers);
+    struct mtlm_offload_forecast forecast;
+
+    if (mtlm_offload_forecast_make(
+            &job->program->config, &rates, job->hosts.per_host,
+            (double) job->plan.tasks * job->layout.pp, &forecast))
+        mtlm_offload_forecast_print(&forecast, &rates, job->workers,
+                                    "offload: ", stdout);
+    else
+        print_bounds(job, &rates, products, disk);
     printf("offload: faster %s\n",
-           disk > compute
+           disk > products
                ? "with more samples an iteration (--global-batch-size), more "
                  "memory, or a faster --offload-dir"
                : "with fewer samples an iteration (--global-batch-size), more "

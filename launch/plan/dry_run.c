@@ -331,7 +331,7 @@ static int print_plan(const struct dry_run *d, struct mtlm_error *err)
         return -1;
     mtlm_plan_table_memory(&d->outline, d->out);
     mtlm_plan_table_traffic(&d->outline, d->out);
-    mtlm_plan_disk(o, &d->outline, d->out);
+    mtlm_plan_disk(o, &d->config, &d->outline, d->hosts.per_host, d->out);
     print_fit(d);
     print_layouts(d);
     return 0;

@@ -1,18 +1,38 @@
-/* Prints the disk of a plan: files, bytes of an iteration, free room. */
+/* Prints the disk of a plan: files, bytes of an iteration, free room, time. */
 
 #include "config.h"
 
 #include <stdlib.h>
 
 #include "launch/options/options_offload.h"
+#include "launch/plan/offload_forecast.h"
 #include "launch/plan/plan_disk.h"
 #include "runtime/file/offload_dir.h"
 
 #define MIB (1024.0 * 1024)
 #define GIB (1024.0 * MIB)
 
+/* Prints the time of an iteration, if this machine's rates can be measured. */
+static void print_forecast(const struct mtlm_options *options,
+                           const struct mtlm_program_config *config,
+                           const struct mtlm_outline *outline, int per_host,
+                           FILE *out)
+{
+    const struct mtlm_offload_rates rates =
+        mtlm_offload_forecast_measure(options);
+    struct mtlm_offload_forecast forecast;
+    double tasks = 0;
+
+    for (int i = 0; i < outline->layout.pp; i++)
+        tasks += (double) outline->plan[i].tasks;
+    if (mtlm_offload_forecast_make(config, &rates, per_host, tasks, &forecast))
+        mtlm_offload_forecast_print(&forecast, &rates, config->layout.workers,
+                                    "At the rates of this machine ", out);
+}
+
 void mtlm_plan_disk(const struct mtlm_options *options,
-                    const struct mtlm_outline *outline, FILE *out)
+                    const struct mtlm_program_config *config,
+                    const struct mtlm_outline *outline, int per_host, FILE *out)
 {
     const struct mtlm_layout *l = &outline->layout;
     const int ranks = l->tp * l->dp; /* of a stage */
@@ -46,4 +66,5 @@ void mtlm_plan_disk(const struct mtlm_options *options,
             mtlm_layout_ranks(l), mtlm_layout_ranks(l) > 1 ? "s" : "",
             all / GIB, dir, room > 0 ? room / GIB : 0, busiest / 1e9);
     free(dir);
+    print_forecast(options, config, outline, per_host, out);
 }

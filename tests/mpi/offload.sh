@@ -184,11 +184,16 @@ well 1 "${large[@]}" "${disk[@]}"
 on_disk=$(moments out)
 printf '%s %s\n' "$memory" "$on_disk" | awk '{ exit !($2 > 0 && $2 < $1) }' \
     || fail "moments: $on_disk MiB of $memory"
+forecast='an iteration takes about [0-9.e+-]* s: matrix products .* of the GEMM floor'
+grep -q "^offload: $forecast" out || fail "no forecast: $(grep ^offload out)"
 moved=$(sed -n 's/.*iteration \([0-9.]*\) MiB read, \([0-9.]*\) MiB.*/\1 \2/p' out)
 well 1 "${large[@]}" "${disk[@]}" --dry-run
 planned=$(awk '/^Disk of a rank/ { n = NR } n && NR == n + 2 { print $3, $4 }' out)
 [ -n "$moved" ] && [ "$moved" = "$planned" ] || fail "moved '$moved', planned '$planned'"
 grep -q "GiB in $scratch, where" out || fail "the plan does not say where"
+grep -q "^At the rates of this machine $forecast" out \
+    || fail "the plan has no forecast: $(cat out)"
+nothing_left 'a plan'
 
 # No room at the start: refused with both numbers, nothing left.
 (
