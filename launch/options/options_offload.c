@@ -68,16 +68,16 @@ int mtlm_options_offload_check(const struct mtlm_options *options,
     if (o->offload == MTLM_OFFLOAD_NONE || o->offload == MTLM_OFFLOAD_AUTO
         || (o->eval_only && !all)) /* no moments */
         return 0;
-    if (o->simulate_file || o->cluster_file)
+    if (o->cluster_file)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--offload reads and writes a disk, and --%s has "
-                              "no model of one",
-                              o->simulate_file ? "simulate" : "synthetic");
+                              "--offload reads and writes a disk, and "
+                              "--synthetic runs without one; --simulate has "
+                              "its times");
     if (o->replan_after > 0)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--replan-after copies weights and moments to "
                               "memory, and --offload leaves none for them");
-    return check_dir(o, err);
+    return o->simulate_file ? 0 : check_dir(o, err);
 }
 
 int mtlm_options_offload_check_gpus(const struct mtlm_options *options,

@@ -205,7 +205,6 @@ static bool may_use_disk(const struct mtlm_options *o,
     return o->offload == MTLM_OFFLOAD_AUTO && !hosts->gpus && !hosts->elsewhere
            && hosts->disk > 0 && !o->schedule_file
            && !mtlm_options_schedule_follows(o) && !o->cluster_file
-           && !o->simulate_file
            && !(mtlm_options_given(o, MTLM_OPT_REPLAN_AFTER)
                 && o->replan_after > 0);
 }

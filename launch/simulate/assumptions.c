@@ -158,8 +158,14 @@ static int print_lines(const struct mtlm_prediction *prediction,
             "  messages       at the rates of the file; collectives of a kind "
             "take turns, no others slow each other; overlap_tax slows kernels "
             "beside them\n"
+            "%s"
             "  not modelled   the runtime's own time, data input, validation, "
             "checkpoints, %sfaults\n",
+            mtlm_prediction_uses_disk(prediction)
+                ? "  disk           one load or store of a host at a time, at "
+                  "the rates of the file; checksums and the cores that the "
+                  "disk's threads take are left out\n"
+                : "",
             mtlm_noise_is_any(&options->jitter) ? "" : "jitter, ");
     return 0;
 }

@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "graph/predict/hold.h"
-#include "graph/predict/plan.h"
+#include "graph/predict/outline.h"
 #include "launch/simulate/folded_run.h"
+#include "runtime/base/memory.h"
 #include "runtime/machine/plugin.h"
 
 struct mtlm_folded_run mtlm_folded_run_create(
@@ -37,6 +38,22 @@ double mtlm_folded_run_memory(const struct mtlm_folded_run *run)
         most = fmax(most, mtlm_plan_gpu_bytes(&plan));
     }
     return most;
+}
+
+double mtlm_folded_run_host_memory(const struct mtlm_folded_run *run,
+                                   int per_host)
+{
+    const struct mtlm_pipeline_programs *p = &run->programs;
+    struct mtlm_outline outline = {
+        .layout = p->program[0]->config.layout,
+        .plan = mtlm_calloc(p->n, sizeof(*outline.plan))};
+    double bytes;
+
+    for (int i = 0; i < p->n; i++)
+        outline.plan[i] = mtlm_plan(p->program[i], 0);
+    bytes = mtlm_outline_host_bytes(&outline, per_host);
+    mtlm_outline_destroy(&outline);
+    return bytes;
 }
 
 struct mtlm_evaluate_program mtlm_folded_run_job(struct mtlm_folded_run *run,

@@ -32,6 +32,11 @@ void mtlm_folded_run_add_noise(struct mtlm_folded_run *run,
 /* Returns the bytes of the fullest device. */
 double mtlm_folded_run_memory(const struct mtlm_folded_run *run);
 
+/* Returns the bytes of the fullest host, on which per_host ranks share memory.
+ */
+double mtlm_folded_run_host_memory(const struct mtlm_folded_run *run,
+                                   int per_host);
+
 /* Returns what mtlm_folded_run_evaluate() evaluates; borrows run. */
 struct mtlm_evaluate_program mtlm_folded_run_job(struct mtlm_folded_run *run,
                                                  bool serial);

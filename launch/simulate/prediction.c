@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "graph/predict/cost.h"
 #include "graph/predict/published_memory.h"
 #include "launch/simulate/prediction.h"
 
@@ -42,6 +43,17 @@ static void find_idle_time(struct mtlm_prediction *p,
     free(busy);
 }
 
+/* Sets the floor of an iteration, and the bytes of the disk. */
+static void count_work(struct mtlm_prediction *p,
+                       const struct mtlm_folded_run *run)
+{
+    const struct mtlm_program *program = run->programs.program[p->busiest];
+
+    p->products_s = mtlm_cost_product_flops(program) / p->peak_flop_per_s;
+    p->loaded_bytes = program->offloaded.loaded_bytes;
+    p->stored_bytes = program->offloaded.stored_bytes;
+}
+
 /* Sets the memory of the fullest device.  Returns the FLOPs of an iteration
  * that all ranks compute again. */
 static double plan_ranks(struct mtlm_prediction *p,
@@ -62,6 +74,18 @@ static double plan_ranks(struct mtlm_prediction *p,
     return again;
 }
 
+/* Ranks that share the memory of a host need it together. */
+static void plan_host(struct mtlm_prediction *p,
+                      const struct mtlm_folded_run *run,
+                      const struct mtlm_hosts *hosts)
+{
+    if (hosts->gpus)
+        return;
+    p->memory_bytes = mtlm_folded_run_host_memory(run, hosts->per_host);
+    p->fullest = -1;
+    p->limit_bytes = isinf(hosts->available) ? 0 : hosts->available;
+}
+
 /* Sets what the memory of published code is made of. */
 static void name_memory(struct mtlm_prediction *p,
                         const struct mtlm_program_config *config)
@@ -77,7 +101,8 @@ static void name_memory(struct mtlm_prediction *p,
 
 struct mtlm_prediction mtlm_prediction_make(const struct mtlm_folded_run *run,
                                             const struct mtlm_options *options,
-                                            const struct mtlm_cluster *cluster)
+                                            const struct mtlm_cluster *cluster,
+                                            const struct mtlm_hosts *hosts)
 {
     const struct mtlm_program_config *config =
         &run->programs.program[0]->config;
@@ -111,7 +136,9 @@ struct mtlm_prediction mtlm_prediction_make(const struct mtlm_folded_run *run,
         .timed = cluster->timed};
 
     count_flops(&p, options, plan_ranks(&p, run));
+    plan_host(&p, run, hosts);
     find_idle_time(&p, run);
+    count_work(&p, run);
     name_memory(&p, config);
     return p;
 }

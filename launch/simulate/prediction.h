@@ -3,6 +3,7 @@
 
 /* The numbers of a simulated iteration. */
 
+#include "graph/predict/choose.h"
 #include "graph/predict/exposure.h"
 #include "launch/options/options.h"
 #include "launch/simulate/folded_run.h"
@@ -34,9 +35,14 @@ struct mtlm_prediction {
     int busiest;            /* pipeline rank whose workers compute longest */
     double busiest_bubble;
     struct mtlm_exposure exposure; /* of the busiest rank */
-    double memory_bytes;           /* of the fullest device */
-    int fullest;                   /* its pipeline rank */
-    double limit_bytes;            /* of a device; 0: unknown */
+    /* Seconds of the busiest rank's matrix products at its peak: the floor of
+     * an iteration.  NAN: no peak. */
+    double products_s;
+    double loaded_bytes, stored_bytes; /* of the busiest rank, by its disk */
+    double memory_bytes; /* of the fullest device; with a disk, of the fullest
+                          * host */
+    int fullest;         /* its pipeline rank; -1: a host */
+    double limit_bytes;  /* of a device or host; 0: unknown */
     /* Of published code: what F leaves of a layer, and bytes of a parameter
      * (graph/predict/published_memory.h).  NULL, 0: our own memory. */
     const char *kept;
@@ -46,9 +52,16 @@ struct mtlm_prediction {
     bool timed; /* the file has times of stages, not of kernels */
 };
 
-/* Returns the numbers of a run that was evaluated. */
+/* Returns whether state of the job travels to a disk. */
+static inline bool mtlm_prediction_uses_disk(const struct mtlm_prediction *p)
+{
+    return p->loaded_bytes + p->stored_bytes > 0;
+}
+
+/* Returns the numbers of a run that was evaluated, on such hosts. */
 struct mtlm_prediction mtlm_prediction_make(const struct mtlm_folded_run *run,
                                             const struct mtlm_options *options,
-                                            const struct mtlm_cluster *cluster);
+                                            const struct mtlm_cluster *cluster,
+                                            const struct mtlm_hosts *hosts);
 
 #endif /* MTLM_PREDICTION_H */

@@ -21,12 +21,24 @@ static json_t *exposed(const struct mtlm_exposure *e)
                      e->message_s[MTLM_TRAFFIC_OTHER]);
 }
 
+static json_t *disk(const struct mtlm_prediction *p)
+{
+    const struct mtlm_exposure *e = &p->exposure;
+
+    if (!mtlm_prediction_uses_disk(p))
+        return json_null();
+    return json_pack("{s:f, s:f, s:f, s:f, s:f}", "read_bytes", p->loaded_bytes,
+                     "written_bytes", p->stored_bytes, "moving_s", e->moving_s,
+                     "hidden_s", e->hidden_s, "exposed_s", e->disk_s);
+}
+
 json_t *mtlm_prediction_json(const struct mtlm_prediction *p,
                              json_t *assumptions)
 {
     return json_pack(
         "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o,"
-        " s:f, s:i, s:f, s:o, s:f, s:f, s:o, s:I, s:I, s:i, s:i, s:i, s:s, "
+        " s:f, s:i, s:f, s:o, s:f, s:o, s:o, s:f, s:o, s:I, s:I, s:i, s:i, "
+        "s:i, s:s, "
         "s:s, s:f, s:o}",
         "iteration_s", p->iteration_s, "samples_per_s", p->samples_per_s,
         "tokens_per_s", p->tokens_per_s, "tflop_per_s_per_gpu",
@@ -38,8 +50,8 @@ json_t *mtlm_prediction_json(const struct mtlm_prediction *p,
         number_or_null(p->mfu), "hfu", number_or_null(p->hfu), "bubble",
         p->bubble, "busiest_pipeline_rank", p->busiest, "busiest_bubble",
         p->busiest_bubble, "exposed_s", exposed(&p->exposure), "waiting_s",
-        p->exposure.waiting_s, "memory_bytes", p->memory_bytes,
-        "memory_limit_bytes",
+        p->exposure.waiting_s, "products_s", number_or_null(p->products_s),
+        "disk", disk(p), "memory_bytes", p->memory_bytes, "memory_limit_bytes",
         number_or_null(p->limit_bytes > 0 ? p->limit_bytes : NAN),
         "micro_batch_size", (json_int_t) p->micro_batch, "microbatches",
         (json_int_t) p->microbatches, "virtual_stages",

@@ -78,6 +78,31 @@ static void print_rates(const struct mtlm_prediction *p, FILE *out)
                 100 * p->mfu, 100 * p->hfu, 1e-12 * p->peak_flop_per_s);
 }
 
+/* Says how near the iteration is to the time of its matrix products. */
+static void print_floor(const struct mtlm_prediction *p, FILE *out)
+{
+    if (isnan(p->products_s))
+        return;
+    fprintf(out,
+            "products         %.5g s of matrix products at the peak: %.1f %% "
+            "of the iteration, the share of the GEMM floor\n",
+            p->products_s, 100 * p->products_s / p->iteration_s);
+}
+
+static void print_disk(const struct mtlm_prediction *p, FILE *out)
+{
+    const struct mtlm_exposure *e = &p->exposure;
+
+    fprintf(out,
+            "disk             of that rank: %.2f GiB read, %.2f GiB written in "
+            "%.5g s; %.1f %% of these beside computation\n"
+            "                 idle during loads and stores: %.4g s, %.2f %% of "
+            "the iteration\n",
+            p->loaded_bytes / GIB, p->stored_bytes / GIB, e->moving_s,
+            e->moving_s > 0 ? 100 * e->hidden_s / e->moving_s : 100, e->disk_s,
+            100 * e->disk_s / p->iteration_s);
+}
+
 static void print_idle_time(const struct mtlm_prediction *p, FILE *out)
 {
     static const char *const names[] = {
@@ -96,17 +121,20 @@ static void print_idle_time(const struct mtlm_prediction *p, FILE *out)
         fprintf(out, "%s %s %.4g s", kind == 0 ? "\n                " : ",",
                 names[kind], p->exposure.message_s[kind]);
     fprintf(out,
-            "\nwaiting          %.4g s of that rank, idle without a message: "
+            "\nwaiting          %.4g s of that rank, idle without a message%s: "
             "for another rank's computation\n",
-            p->exposure.waiting_s);
+            p->exposure.waiting_s,
+            mtlm_prediction_uses_disk(p) ? ", a load or a store" : "");
 }
 
 static void print_memory(const struct mtlm_prediction *p, FILE *out)
 {
-    fprintf(out,
-            "memory           %.2f GiB on the fullest device (pipeline "
-            "rank %d)",
-            p->memory_bytes / GIB, p->fullest);
+    fprintf(out, "memory           %.2f GiB on the fullest ",
+            p->memory_bytes / GIB);
+    if (p->fullest < 0)
+        fputs("host", out);
+    else
+        fprintf(out, "device (pipeline rank %d)", p->fullest);
     if (p->limit_bytes == 0)
         fprintf(out, "; the cluster file gives no memory_gb\n");
     else if (p->memory_bytes <= p->limit_bytes)
@@ -128,6 +156,10 @@ int mtlm_prediction_table_print(const struct mtlm_prediction *prediction,
     print_engine(prediction, out);
     print_rates(prediction, out);
     print_idle_time(prediction, out);
+    if (mtlm_prediction_uses_disk(prediction)) {
+        print_disk(prediction, out);
+        print_floor(prediction, out);
+    }
     print_memory(prediction, out);
     return mtlm_assumptions_print(prediction, options, out, err);
 }

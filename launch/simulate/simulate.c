@@ -22,6 +22,7 @@
 #include "launch/simulate/prediction_json.h"
 #include "launch/simulate/prediction_table.h"
 #include "launch/simulate/simulate.h"
+#include "launch/simulate/simulate_offload.h"
 #include "launch/simulate/simulate_outputs.h"
 #include "launch/simulate/simulate_size.h"
 #include "launch/simulate/simulate_trace.h"
@@ -113,7 +114,8 @@ static void add_notes(struct simulation *s)
     mtlm_cluster_notes(o, &s->cluster, s->file, s->hosts.ranks);
 }
 
-/* Refuses a job that needs more memory than a device has. */
+/* Refuses a job that needs more memory than a device has; where state travels,
+ * than a host has. */
 static int check_memory(const struct simulation *s, double need,
                         struct mtlm_error *err)
 {
@@ -124,6 +126,16 @@ static int check_memory(const struct simulation *s, double need,
         return mtlm_layout_choice_check_memory(o, c, &s->hosts, err);
     if (need <= s->hosts.available)
         return 0;
+    if (!s->hosts.gpus)
+        return mtlm_error_set(
+            err, MTLM_EXIT_RESOURCE,
+            "%s (tensor %d x pipeline %d x data %d, micro batch %" PRId64
+            ") needs %s%.2f GiB on a host with state on its disk, and a host "
+            "has %.2f GiB by memory_gb of %s or --offload-memory; "
+            "--ignore-memory simulates the job in memory",
+            o->preset ? o->preset : "this model", c->tp, c->pp, c->dp,
+            c->micro_batch, c->least ? "at least " : "", need / GIB,
+            s->hosts.available / GIB, s->file);
     return mtlm_error_set(
         err, MTLM_EXIT_RESOURCE,
         "%s (tensor %d x pipeline %d x data %d, micro batch %" PRId64
@@ -139,7 +151,11 @@ static int check_memory(const struct simulation *s, double need,
 static int search_layout(struct simulation *s, struct mtlm_error *err)
 {
     const struct mtlm_options *o = s->options;
+    const int travels = mtlm_simulate_offload(
+        s->options, &s->wish, &s->cluster, s->file, &s->hosts, &s->choice, err);
 
+    if (travels != 0)
+        return travels < 0 ? -1 : 0;
     if (!s->wish.layout_free || s->cluster.timed || s->wish.order
         || o->placement == MTLM_PLACEMENT_POLICY)
         return mtlm_layout_choice_make(o, &s->wish, &s->hosts, &s->choice, NULL,
@@ -278,7 +294,7 @@ static int evaluate(struct simulation *s, struct mtlm_folded_run *run,
         *s->seconds = 1e-9 * run->execution.makespan_ns;
         return 0;
     }
-    prediction = mtlm_prediction_make(run, s->options, &s->cluster);
+    prediction = mtlm_prediction_make(run, s->options, &s->cluster, &s->hosts);
     mtlm_step_clear();
     if (mtlm_prediction_table_print(&prediction, s->options, out, err) < 0)
         return -1;
@@ -309,6 +325,14 @@ static int check_window(const struct simulation *s,
                           window->first, window->last, config->microbatches);
 }
 
+/* Returns the bytes of the fullest device, or host. */
+static double need_of(const struct simulation *s,
+                      const struct mtlm_folded_run *run)
+{
+    return s->hosts.gpus ? mtlm_folded_run_memory(run)
+                         : mtlm_folded_run_host_memory(run, s->hosts.per_host);
+}
+
 /* Builds the programs, refuses what does not fit, and evaluates the rest. */
 static int simulate_iteration(struct simulation *s, FILE *out,
                               struct mtlm_error *err)
@@ -326,7 +350,7 @@ static int simulate_iteration(struct simulation *s, FILE *out,
     run = mtlm_folded_run_create(&config, &s->cluster);
     if (mtlm_noise_is_any(&s->options->jitter))
         mtlm_folded_run_add_noise(&run, &s->options->jitter, s->options->seed);
-    rc = check_memory(s, mtlm_folded_run_memory(&run), err);
+    rc = check_memory(s, need_of(s, &run), err);
     mtlm_step_clear();
     if (rc == 0)
         rc = evaluate(s, &run, out, err);

@@ -44,23 +44,21 @@ static struct mtlm_range choose_window(const struct mtlm_folded_run *run,
 
 /* ---- records ---- */
 
-/* Returns the nodes of a program in the execution: [node->id][microbatch + 1],
- * the number in the execution plus 1.  The caller frees the array. */
-static int *find_nodes(const struct mtlm_execution *run, int program, int nodes,
-                       int64_t microbatches)
+/* Returns the number in the execution of each item of a program.  The caller
+ * frees the array. */
+static int *find_items(const struct mtlm_execution *run, int program,
+                       const struct mtlm_items *items)
 {
-    int *at = mtlm_calloc(nodes * (microbatches + 1), sizeof(*at));
+    int *at = mtlm_calloc(items->n, sizeof(*at));
 
-    for (int i = 0; i < run->n; i++) {
-        const struct mtlm_executed *x = &run->node[i];
-
-        if (x->program == program)
-            at[x->node->id * (microbatches + 1) + x->microbatch + 1] = i + 1;
-    }
+    for (int i = 0; i < run->n; i++)
+        if (run->node[i].program == program)
+            at[run->node[i].item - items->item] = i;
     return at;
 }
 
-/* Sets when the node's own predecessors have ended: a message is issued then.
+/* Sets when the node's own predecessors have ended: a message is issued then,
+ * and a load or a store waits for its turn.
  * end_ns: [job] of earlier nodes. */
 static void set_ready(struct mtlm_record *record,
                       const struct mtlm_recorder *recorder, size_t first_edge,
@@ -73,7 +71,7 @@ static void set_ready(struct mtlm_record *record,
     for (size_t i = first_edge; i < n; i++)
         if (end_ns[edge[i].on] > record->ready_ns)
             record->ready_ns = end_ns[edge[i].on];
-    if (record->worker < 0)
+    if (record->worker < 0 && record->lane != MTLM_LANE_DISK)
         record->start_ns = record->ready_ns;
 }
 
@@ -91,18 +89,15 @@ static void add_program(struct simulate_trace *t, int number)
 {
     const struct mtlm_program *program = t->run->programs.program[number];
     const struct mtlm_items *items = &program->train;
-    const int64_t m = program->config.microbatches;
     struct mtlm_recorder *recorder = mtlm_recorder_create();
     struct mtlm_run_record *records = mtlm_run_record_create(program, recorder);
-    int *at = find_nodes(&t->run->execution, number, program->graph->all.n, m);
+    int *at = find_items(&t->run->execution, number, items);
     int64_t *end_ns = mtlm_calloc(items->n, sizeof(*end_ns));
 
     mtlm_run_record_pass(records, true);
     for (int i = 0; i < items->n; i++) {
         const struct mtlm_item *item = &items->item[i];
-        const int node =
-            at[item->node->id * (m + 1) + item->microbatch + 1] - 1;
-        const struct mtlm_executed *x = &t->run->execution.node[node];
+        const struct mtlm_executed *x = &t->run->execution.node[at[i]];
         struct mtlm_record record;
         size_t edges;
 
@@ -110,7 +105,7 @@ static void add_program(struct simulate_trace *t, int number)
             && (item->microbatch < t->window.first
                 || item->microbatch > t->window.last))
             continue;
-        record = mtlm_evaluated_records_make(x, t->worker[node]);
+        record = mtlm_evaluated_records_make(x, t->worker[at[i]]);
         record.job = i;
         record.priority = item->priority;
         record.submit_ns = 0;

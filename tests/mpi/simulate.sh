@@ -41,6 +41,21 @@ job 1 "${simulate[@]}" --trace trace
     || fail "used directory: exit code $rc, $(cat err)"
 rm -r trace
 
+# With state on a disk: a row of loads and stores, and waits for them.
+cat "$clusters/amd-epyc-core.ini" - >core.ini <<'END'
+[host]
+latency_us = 100
+gb_per_s = 3
+END
+well 1 --simulate core.ini --model gpt-tiny --num-layers 8 \
+    --pipeline-model-parallel-size 2 --micro-batch-size 1 \
+    --global-batch-size 8 --workers 1 --offload all --metrics lines --trace trace
+check_trace offloaded
+grep -q ',LOAD,.*,disk,' trace/schedule.csv || fail 'offloaded: no load'
+grep -q 'disk load, store' trace/schedule.svg || fail 'offloaded: no row'
+grep -q 'for the disk' report || fail "offloaded: $(cat report)"
+rm -r trace
+
 # Outputs are looked at before layouts are: no layout fits on two devices.
 mkdir used && : >used/file
 job 1 --simulate "$clusters/dgx-a100.ini" --model gpt-1t --fp16 --world-size 2 \
