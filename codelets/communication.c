@@ -138,6 +138,7 @@ const struct mtlm_op mtlm_op_load = {
     .op_class = MTLM_CLASS_DISK,
     .n_operands = 1,
     .access = {MTLM_W},
+    .dtype = {[0] = MTLM_VALUE},
     .infer = any_infer,
 };
 
@@ -148,5 +149,6 @@ const struct mtlm_op mtlm_op_store = {
     .op_class = MTLM_CLASS_DISK,
     .n_operands = 1,
     .access = {MTLM_RW},
+    .dtype = {[0] = MTLM_VALUE},
     .infer = any_infer,
 };

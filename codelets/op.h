@@ -218,6 +218,8 @@ union mtlm_attr {
     } p2p;
     struct {
         int first, n; /* pieces of the rank's file of offloaded state */
+        int step;     /* from a microbatch's first piece to the next one's;
+                       * 0: the state is no microbatch's */
         bool zeros;   /* of a store: the slot holds zeros; nothing is written */
     } disk;
 };

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "graph/build/offload.h"
+#include "graph/build/offload_units.h"
 #include "runtime/base/memory.h"
 #include "runtime/file/offload_file.h"
 
@@ -14,7 +15,8 @@ bool mtlm_offload_streams(const struct mtlm_program_config *config)
 {
     return config->offload == MTLM_OFFLOAD_ALL
            && (config->offload_amount.gradients > 0
-               || config->offload_amount.weights > 0);
+               || config->offload_amount.weights > 0
+               || config->offload_amount.inputs > 0);
 }
 
 int mtlm_offload_group(const struct mtlm_program_config *config)
@@ -24,39 +26,6 @@ int mtlm_offload_group(const struct mtlm_program_config *config)
     return group > 0 && group < config->microbatches
                ? group
                : (int) config->microbatches;
-}
-
-/* ---- pieces and units ---- */
-
-/* Appends a piece to the rank's file. */
-static void append_piece(struct mtlm_offloaded *o, int64_t bytes)
-{
-    o->piece = mtlm_realloc(o->piece, o->n_pieces + 1, sizeof(*o->piece));
-    o->piece[o->n_pieces++] = bytes;
-}
-
-static struct mtlm_unit *add_unit(struct mtlm_program *program,
-                                  enum mtlm_storage storage, int bucket,
-                                  int first)
-{
-    struct mtlm_offloaded *o = &program->offloaded;
-
-    o->unit = mtlm_realloc(o->unit, o->n_units + 1, sizeof(*o->unit));
-    o->unit[o->n_units] = (struct mtlm_unit){.storage = storage,
-                                             .bucket = bucket,
-                                             .first = first,
-                                             .piece = o->n_pieces,
-                                             .saved_piece = -1};
-    return &o->unit[o->n_units++];
-}
-
-/* Appends a piece to the unit that was added last. */
-static void add_piece(struct mtlm_program *program, struct mtlm_unit *unit,
-                      int64_t bytes)
-{
-    append_piece(&program->offloaded, bytes);
-    unit->pieces++;
-    unit->bytes += mtlm_offload_file_padded(bytes);
 }
 
 struct mtlm_parameter *mtlm_offload_param(const struct mtlm_program *program,
@@ -205,7 +174,8 @@ static void add_moments(struct mtlm_program *program, struct mtlm_unit *unit,
     for (int i = 0; i < t.n; i++) {
         t.tensor[i]->unit = (int) (unit - program->offloaded.unit);
         t.tensor[i]->piece = unit->piece + unit->pieces;
-        add_piece(program, unit, (int64_t) mtlm_tensor_bytes(t.tensor[i]));
+        mtlm_offload_units_add_piece(program, unit,
+                                     (int64_t) mtlm_tensor_bytes(t.tensor[i]));
     }
     unit->n = place + 1 - unit->first;
 }
@@ -222,7 +192,8 @@ static void deal_out_moments(struct mtlm_program *program, int bucket,
         if (bytes == 0 || bytes > most)
             continue;
         if (!unit || unit->bytes + bytes > most)
-            unit = add_unit(program, MTLM_STORE_MOMENT, bucket, i);
+            unit =
+                mtlm_offload_units_add(program, MTLM_STORE_MOMENT, bucket, i);
         add_moments(program, unit, i);
     }
 }
@@ -336,13 +307,15 @@ static int64_t block_bytes(const struct mtlm_program *program,
 static void add_block(struct slot_turn *slots, int bucket)
 {
     struct mtlm_program *program = slots->program;
-    struct mtlm_unit *unit = add_unit(program, slots->storage, bucket, 0);
+    struct mtlm_unit *unit =
+        mtlm_offload_units_add(program, slots->storage, bucket, 0);
     const int64_t bytes =
         block_bytes(program, &program->bucket[bucket], slots->storage);
 
     unit->n = program->bucket[bucket].n;
     for (int64_t at = 0; at < bytes; at += PIECE)
-        add_piece(program, unit, bytes - at < PIECE ? bytes - at : PIECE);
+        mtlm_offload_units_add_piece(program, unit,
+                                     bytes - at < PIECE ? bytes - at : PIECE);
     take_slot(slots, unit);
     move_block(program, unit);
 }
@@ -403,12 +376,13 @@ void mtlm_offload_build_copy(struct mtlm_program *program,
                              struct mtlm_unit *unit)
 {
     struct mtlm_offloaded *o = &program->offloaded;
-    const union mtlm_attr attr = {.disk = {o->n_pieces, unit->pieces}};
+    const union mtlm_attr attr = {
+        .disk = {.first = o->n_pieces, .n = unit->pieces}};
     struct mtlm_node *node;
 
     unit->saved_piece = o->n_pieces;
     for (int i = 0; i < unit->pieces; i++)
-        append_piece(o, o->piece[unit->piece + i]);
+        mtlm_offload_units_append_piece(program, o->piece[unit->piece + i]);
     unit->saved = mtlm_graph_tensor(program->graph, MTLM_STORE_CONTROL,
                                     "offload.saved", MTLM_SHAPE(1), MTLM_F64);
     unit->saved->stage = -1; /* no ring */

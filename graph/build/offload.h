@@ -25,6 +25,8 @@
  * parameter that is far larger than the others, such as a word embedding, stays
  * in memory where that takes less than three slots of its size.
  *
+ * Inputs of layers travel by microbatches (graph/build/offload_inputs.h).
+ *
  * Gradients and weights travel by buckets.  Those that travel are spread evenly
  * over the layers, so that the disk has time between two loads.  A word
  * embedding stays: the first and the last stage use the embedding. */
@@ -37,8 +39,8 @@ enum { MTLM_OFFLOAD_SLOTS = 3 };
  * and in slots.  Call when all moments exist. */
 void mtlm_offload_create(struct mtlm_program *program);
 
-/* Returns whether gradients or weights travel.  Then microbatches go through
- * one virtual stage after another, so that each unit is loaded once per
+/* Returns whether gradients, weights or inputs travel.  Then microbatches go
+ * through one virtual stage after another, so that each unit is loaded once per
  * pass. */
 bool mtlm_offload_streams(const struct mtlm_program_config *config);
 

@@ -39,7 +39,7 @@ static void hold_slots(const struct mtlm_program *program,
         const struct mtlm_unit *unit =
             unit_of(program, mtlm_node_use(node, i).tensor);
 
-        if (unit && !needs(program, node, i, unit))
+        if (unit && unit->microbatches == 0 && !needs(program, node, i, unit))
             mtlm_node_add_use(node, unit->slot, MTLM_R, true);
     }
 }
@@ -58,16 +58,24 @@ enum { PHASES = MTLM_PHASE_SAVE + 1 };
 
 /* What a slot holds. */
 struct holding {
-    int unit; /* -1: nothing that is needed */
+    int unit;       /* -1: nothing that is needed */
+    int microbatch; /* of an input, else 0 */
     bool changed;
     bool zeros; /* the last change leaves nothing but zeros */
+};
+
+/* What travels at a time: a unit, or an input of one microbatch. */
+struct cargo {
+    bool empty; /* its pieces read as zeros, or nobody wrote them */
+    int last;   /* number of the item that needs an input last */
 };
 
 struct apply {
     struct mtlm_program *program;
     struct mtlm_items out;
     struct holding *slot; /* [n_slots] */
-    bool *empty;          /* [n_units]: its pieces read as zeros */
+    struct cargo *cargo;
+    int *first_cargo; /* [n_units]: number of the unit's first one */
     /* [n_units][PHASES][MOVES]: nodes so far, or NULL. */
     struct mtlm_node **node;
     struct mtlm_list list; /* of new nodes */
@@ -75,16 +83,41 @@ struct apply {
     struct mtlm_offload_bytes bytes;
 };
 
+static const struct mtlm_unit *unit_at(const struct apply *apply, int number)
+{
+    return &apply->program->offloaded.unit[number];
+}
+
+/* Returns what the item needs of the unit. */
+static struct holding need_of(const struct apply *apply,
+                              const struct mtlm_unit *unit,
+                              const struct mtlm_item *item)
+{
+    return (struct holding){
+        .unit = (int) (unit - apply->program->offloaded.unit),
+        .microbatch = unit->microbatches > 0 ? item->microbatch : 0};
+}
+
+static struct cargo *cargo_of(const struct apply *apply,
+                              const struct holding *holding)
+{
+    return &apply->cargo[apply->first_cargo[holding->unit]
+                         + holding->microbatch];
+}
+
 /* Returns the node that moves the unit on behalf of a node of a phase. */
 static struct mtlm_node *node_of(struct apply *apply, int number,
                                  const struct mtlm_node *needed,
                                  enum offload_move move)
 {
-    const struct mtlm_unit *unit = &apply->program->offloaded.unit[number];
+    const struct mtlm_unit *unit = unit_at(apply, number);
     struct mtlm_node **node =
         &apply->node[(number * PHASES + needed->phase) * MOVES + move];
     const union mtlm_attr attr = {
-        .disk = {unit->piece, unit->pieces, move == STORE_ZEROS}};
+        .disk = {.first = unit->piece,
+                 .n = unit->pieces,
+                 .step = unit->microbatches > 0 ? unit->pieces : 0,
+                 .zeros = move == STORE_ZEROS}};
     struct mtlm_graph *graph = apply->program->graph;
     struct mtlm_tensor *slot = unit->slot;
 
@@ -97,12 +130,17 @@ static struct mtlm_node *node_of(struct apply *apply, int number,
     return *node;
 }
 
-static void append(struct apply *apply, int unit, const struct mtlm_item *item,
-                   enum offload_move move)
+/* Appends a move of what the slot holds, on behalf of item. */
+static void append(struct apply *apply, const struct holding *slot,
+                   const struct mtlm_item *item, enum offload_move move)
 {
-    mtlm_items_append(&apply->out,
-                      (struct mtlm_item){node_of(apply, unit, item->node, move),
-                                         -1, item->priority, -1});
+    const bool input = unit_at(apply, slot->unit)->microbatches > 0;
+
+    apply->bytes.moves++;
+    mtlm_items_append(
+        &apply->out,
+        (struct mtlm_item){node_of(apply, slot->unit, item->node, move),
+                           input ? slot->microbatch : -1, item->priority, -1});
 }
 
 /* Stores what the slot holds, if that changed, on behalf of item. */
@@ -113,28 +151,32 @@ static void store(struct apply *apply, struct holding *slot,
 
     if (slot->unit < 0 || !slot->changed)
         return;
-    append(apply, slot->unit, item, move);
+    append(apply, slot, item, move);
     slot->changed = false;
-    apply->empty[slot->unit] = slot->zeros;
+    cargo_of(apply, slot)->empty = slot->zeros;
     if (!slot->zeros)
-        apply->bytes.stored +=
-            (double) apply->program->offloaded.unit[slot->unit].bytes;
+        apply->bytes.stored += (double) unit_at(apply, slot->unit)->bytes;
 }
 
-/* Brings the unit into its slot. */
+/* Brings what item needs into its slot.  The item that writes an input writes
+ * the whole: nothing is loaded. */
 static struct holding *load(struct apply *apply, const struct mtlm_unit *unit,
                             const struct mtlm_item *item)
 {
-    const int number = (int) (unit - apply->program->offloaded.unit);
-    struct holding *slot = &apply->slot[unit->number_of_slot];
+    const struct holding need = need_of(apply, unit, item);
+    struct holding *slot =
+        &apply->slot[unit->number_of_slot
+                     + mtlm_tensor_slot(unit->slot, need.microbatch).slot];
+    const bool empty = cargo_of(apply, &need)->empty;
 
-    if (slot->unit == number)
+    if (slot->unit == need.unit && slot->microbatch == need.microbatch)
         return slot;
     store(apply, slot, item);
-    *slot = (struct holding){.unit = number};
-    append(apply, number, item, apply->empty[number] ? LOAD_ZEROS : LOAD);
-    if (!apply->empty[number])
+    *slot = need;
+    if (!empty)
         apply->bytes.loaded += (double) unit->bytes;
+    if (!empty || unit->microbatches == 0)
+        append(apply, slot, item, empty ? LOAD_ZEROS : LOAD);
     return slot;
 }
 
@@ -152,7 +194,10 @@ static const struct mtlm_unit *copied_unit(const struct apply *apply,
     return NULL;
 }
 
-static void bring_units(struct apply *apply, const struct mtlm_item *item)
+/* Brings what the item needs.  number: of the item.  What no later item needs
+ * is not stored. */
+static void bring_units(struct apply *apply, const struct mtlm_item *item,
+                        int number)
 {
     const struct mtlm_node *node = item->node;
     const struct mtlm_unit *copied = copied_unit(apply, node);
@@ -164,10 +209,12 @@ static void bring_units(struct apply *apply, const struct mtlm_item *item)
         const struct mtlm_unit *unit = unit_of(apply->program, use.tensor);
         struct holding *slot = unit ? load(apply, unit, item) : NULL;
 
-        if (!slot || use.access == MTLM_R)
-            continue;
-        slot->changed = true;
-        slot->zeros = apply->stepping && unit->storage == MTLM_STORE_GRAD;
+        if (slot && use.access != MTLM_R) {
+            slot->changed = true;
+            slot->zeros = apply->stepping && unit->storage == MTLM_STORE_GRAD;
+        }
+        if (slot && cargo_of(apply, slot)->last == number)
+            slot->changed = false;
     }
 }
 
@@ -178,30 +225,79 @@ static void store_all(struct apply *apply, const struct mtlm_item *item)
         store(apply, &apply->slot[s], item);
 }
 
-/* Initial values find an empty disk; iterations find no gradients there. */
+/* Initial values find an empty disk; iterations find no gradients and no inputs
+ * there. */
 static bool is_empty(const struct mtlm_program *program,
                      const struct mtlm_items *items,
                      const struct mtlm_unit *unit)
 {
-    return items == &program->init || unit->storage == MTLM_STORE_GRAD;
+    return items == &program->init || unit->storage == MTLM_STORE_GRAD
+           || unit->microbatches > 0;
+}
+
+static void create_cargo(struct apply *apply, const struct mtlm_items *items)
+{
+    const struct mtlm_offloaded *o = &apply->program->offloaded;
+    int n = 0;
+
+    apply->first_cargo = mtlm_calloc(o->n_units, sizeof(*apply->first_cargo));
+    for (int u = 0; u < o->n_units; u++) {
+        apply->first_cargo[u] = n;
+        n += o->unit[u].microbatches > 0 ? o->unit[u].microbatches : 1;
+    }
+    apply->cargo = mtlm_calloc(n, sizeof(*apply->cargo));
+    for (int u = 0; u < o->n_units; u++) {
+        const int end = u + 1 < o->n_units ? apply->first_cargo[u + 1] : n;
+
+        for (int i = apply->first_cargo[u]; i < end; i++)
+            apply->cargo[i] = (struct cargo){
+                is_empty(apply->program, items, &o->unit[u]), -1};
+    }
+}
+
+/* Notes the last item that needs each input. */
+static void find_last(struct apply *apply, const struct mtlm_items *items)
+{
+    for (int i = 0; i < items->n; i++) {
+        const struct mtlm_item *item = &items->item[i];
+
+        for (int k = 0; k < mtlm_node_n_uses(item->node); k++) {
+            const struct mtlm_unit *unit =
+                unit_of(apply->program, mtlm_node_use(item->node, k).tensor);
+            struct holding need;
+
+            if (!unit || unit->microbatches == 0)
+                continue;
+            need = need_of(apply, unit, item);
+            cargo_of(apply, &need)->last = i;
+        }
+    }
 }
 
 static struct apply begin(struct mtlm_program *program,
                           const struct mtlm_items *items)
 {
     const struct mtlm_offloaded *o = &program->offloaded;
-    struct apply apply = {
-        .program = program,
-        .slot = mtlm_calloc(o->n_slots, sizeof(*apply.slot)),
-        .empty = mtlm_calloc(o->n_units, sizeof(*apply.empty)),
-        .node = mtlm_calloc((size_t) o->n_units * PHASES * MOVES,
-                            sizeof(*apply.node))};
+    struct apply apply = {.program = program,
+                          .slot = mtlm_calloc(o->n_slots, sizeof(*apply.slot)),
+                          .node =
+                              mtlm_calloc((size_t) o->n_units * PHASES * MOVES,
+                                          sizeof(*apply.node))};
 
     for (int s = 0; s < o->n_slots; s++)
         apply.slot[s].unit = -1;
-    for (int u = 0; u < o->n_units; u++)
-        apply.empty[u] = is_empty(program, items, &o->unit[u]);
+    create_cargo(&apply, items);
+    find_last(&apply, items);
     return apply;
+}
+
+static void end(struct apply *apply)
+{
+    mtlm_list_free(&apply->list);
+    free(apply->slot);
+    free(apply->cargo);
+    free(apply->first_cargo);
+    free(apply->node);
 }
 
 struct mtlm_offload_bytes mtlm_offload_items_apply(struct mtlm_program *program,
@@ -219,15 +315,12 @@ struct mtlm_offload_bytes mtlm_offload_items_apply(struct mtlm_program *program,
             store_all(&apply, item);
             apply.stepping = true;
         }
-        bring_units(&apply, item);
+        bring_units(&apply, item, i);
         mtlm_items_append(&apply.out, *item);
     }
     store_all(&apply, &items->item[items->n - 1]);
     mtlm_items_free(items);
     *items = apply.out;
-    mtlm_list_free(&apply.list);
-    free(apply.slot);
-    free(apply.empty);
-    free(apply.node);
+    end(&apply);
     return apply.bytes;
 }

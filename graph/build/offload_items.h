@@ -10,8 +10,8 @@
  * complete. */
 void mtlm_offload_items_hold(struct mtlm_program *program);
 
-/* Inserts loads and stores into a list of items, and returns the bytes that
- * they read and write.
+/* Inserts loads and stores into a list of items, and returns their number and
+ * the bytes that they read and write.
  *
  * No unit is in memory where the list begins, and all changes are on the disk
  * where the list ends.  So lists may follow each other in any order.  Before
@@ -24,6 +24,7 @@ void mtlm_offload_items_hold(struct mtlm_program *program);
  * slot. */
 struct mtlm_offload_bytes {
     double loaded, stored;
+    int64_t moves;
 };
 struct mtlm_offload_bytes mtlm_offload_items_apply(struct mtlm_program *program,
                                                    struct mtlm_items *items);

@@ -4,6 +4,7 @@
 
 #include "graph/build/offload.h"
 #include "graph/build/offload_frontier.h"
+#include "graph/build/offload_inputs.h"
 #include "graph/build/offload_rings.h"
 #include "graph/build/ring_life.h"
 #include "graph/build/stage.h"
@@ -93,5 +94,7 @@ void mtlm_offload_rings_apply(struct mtlm_program *program)
         if (config->eval_microbatches > 0)
             share_eval(program, k);
     }
+    if (mtlm_offload_inputs_travel(config))
+        mtlm_offload_inputs_create(program);
     mtlm_ring_life_free(life, n);
 }

@@ -9,7 +9,7 @@
  * (mtlm_offload_group()) goes through one virtual stage after another.
  *
  * A layer's input, which its backward pass reads, has a slot for each
- * microbatch of a group.  A gradient
+ * microbatch of a group, or travels (graph/build/offload_inputs.h).  A gradient
  * between two stages, or a validation's activation, lives from one stage to the
  * next: one ring (graph/build/offload_frontier.h) serves all stages, and takes
  * the messages of other ranks, too.  Call when all other rings have their

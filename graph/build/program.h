@@ -74,6 +74,9 @@ struct mtlm_offload_amount {
      * holds the inputs of layers of these; each group loads the weights
      * again. */
     int group;
+    /* Recomputed layers of a rank whose inputs travel, at most; of every
+     * microbatch (graph/build/offload_inputs.h). */
+    int inputs;
 };
 
 struct mtlm_profile;
@@ -210,17 +213,22 @@ struct mtlm_bucket {
     struct mtlm_tensor *idle;
 };
 
-/* State of a bucket that travels between disk and memory as one
+/* State that travels between disk and memory as one.  Of a bucket
  * (graph/build/offload.h): the weights, the gradients, or moments and masters
- * of neighbours. */
+ * of neighbours.  Of each microbatch (graph/build/offload_inputs.h): a part of
+ * a layer's input. */
 struct mtlm_unit {
-    enum mtlm_storage storage; /* MTLM_STORE_PARAM, _GRAD or _MOMENT */
-    int bucket;                /* index into program->bucket */
+    enum mtlm_storage storage; /* MTLM_STORE_PARAM, _GRAD, _MOMENT or
+                                * _ACTIVATION */
+    int bucket;                /* index into program->bucket; -1: an input */
     int first, n;              /* parameters: places in the bucket's param[] */
-    int piece, pieces;  /* of the rank's file: the first one, their number */
+    int microbatches;          /* that have pieces of their own; 0: no input */
+    int piece, pieces;  /* of the rank's file: the first one, their number; of
+                         * an input: those of microbatch 0 */
     int64_t bytes;      /* of the pieces, with padding */
-    int number_of_slot; /* among all slots of the rank */
-    struct mtlm_tensor *slot; /* memory of the unit */
+    int number_of_slot; /* among all slots of the rank; of an input: the first
+                         * one of the ring */
+    struct mtlm_tensor *slot; /* memory of the unit; an input: itself */
     /* Copy for a checkpoint: its first piece, -1: none; a tensor for ordering
      * that the end of the copy writes. */
     int saved_piece;
@@ -234,6 +242,7 @@ struct mtlm_offloaded {
     int64_t *piece; /* [n_pieces] bytes of the pieces of the rank's file */
     int n_pieces;
     double loaded_bytes, stored_bytes; /* per iteration */
+    int64_t moves;                     /* loads and stores of an iteration */
 };
 
 /* One submission: a node, for one microbatch. */

@@ -358,6 +358,7 @@ static void note_transfers(struct mtlm_program *program)
 
     program->offloaded.loaded_bytes = bytes.loaded;
     program->offloaded.stored_bytes = bytes.stored;
+    program->offloaded.moves = bytes.moves;
 }
 
 /* Counts the transfers of a program that has no items. */

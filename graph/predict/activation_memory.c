@@ -41,6 +41,7 @@ static struct mtlm_program_config three_stages(
     three.distributed_optimizer = false;
     three.eval_microbatches = 0;
     three.eval_only = false;
+    three.offload_amount.inputs = 0;
     three.outline = true;
     return three;
 }

@@ -2,8 +2,8 @@
 #define MTLM_GRAPH_ACTIVATION_MEMORY_H
 
 /* Bytes of the activations that a stage keeps of one microbatch.  Each number
- * is measured on a graph of the stage, built for this purpose and then
- * freed. */
+ * is measured on a graph of the stage, built for this purpose and then freed.
+ * Inputs of layers count, whether a disk takes them or not. */
 
 #include "graph/build/program.h"
 

@@ -11,6 +11,7 @@
 #include "codelets/attention/attention_fused.h"
 #include "codelets/value.h"
 #include "graph/build/offload.h"
+#include "graph/build/offload_inputs.h"
 #include "graph/build/version.h"
 #include "graph/predict/plan.h"
 #include "graph/predict/plan_work.h"
@@ -316,8 +317,10 @@ struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
     if (program->config.save != MTLM_SAVE_NOTHING)
         plan.saved_bytes += 2 * largest_on_disk(program);
     plan.runtime_bytes += items_bytes(0, mtlm_plan_work_add(&plan, program));
-    plan.runtime_bytes += items_bytes(plan.tasks, 0) + HANDLE_BYTES * slots
-                          + graph_bytes(program->graph) + kernels + scratch;
+    plan.runtime_bytes +=
+        items_bytes((double) (plan.tasks + program->offloaded.moves), 0)
+        + HANDLE_BYTES * slots + graph_bytes(program->graph) + kernels
+        + scratch;
     /* Allocated only after a checkpoint is read. */
     later = plan.activation_bytes + kernels - init_bytes(program) + scratch
             + 2 * TASK_BYTES * plan.tasks;
@@ -393,7 +396,7 @@ double mtlm_plan_lower_bound(const struct mtlm_program_config *config, bool gpu)
     const double shards = (double) layout->tp * layout->pp;
     const double layers = floor((double) model->num_layers / layout->pp);
     /* Weight, gradient, two moments, master; one activation of each layer.  Of
-     * offloaded state the slots are left out. */
+     * offloaded state, and of inputs that travel, the slots are left out. */
     const bool trains = !config->eval_only;
     const double value = mtlm_dtype_bytes(config->value);
     const double states = config->offload != MTLM_OFFLOAD_NONE ? 0
@@ -415,7 +418,8 @@ double mtlm_plan_lower_bound(const struct mtlm_program_config *config, bool gpu)
                    && recompute->method == MTLM_RECOMPUTE_UNIFORM
                ? fmax(1, recompute->num_layers)
                : 1);
-    const double activations = trains * value * layers * model->seq_length
+    const double kept = mtlm_offload_inputs_travel(config) ? 0 : trains;
+    const double activations = kept * value * layers * model->seq_length
                                * config->micro_batch * model->hidden_size
                                / fewer;
     const double nodes =

@@ -125,7 +125,8 @@ static void post_transfer(struct mtlm_run *run, const struct mtlm_item *item,
         mtlm_calloc(mtlm_node_n_uses(node), sizeof(*control));
     struct mtlm_io_request request = {
         .stores = node->call.kind == MTLM_OP_STORE,
-        .first = node->call.attr.disk.first,
+        .first = node->call.attr.disk.first
+                 + node->call.attr.disk.step * item->microbatch,
         .n = node->call.attr.disk.n,
         .zeros = node->call.attr.disk.zeros,
         .slot = mtlm_run_data_handle(&run->data, node->operand[0], &at),

@@ -112,11 +112,11 @@ static int batch_items(const struct mtlm_program *program)
 static bool is_of(const struct mtlm_item *item, const struct mtlm_run *run,
                   const struct mtlm_pass *pass)
 {
-    if (mtlm_ops[item->node->call.kind]->op_class == MTLM_CLASS_DISK)
-        return true;
-    if (item->microbatch < 0)
-        return !run->checker; /* the checker reruns microbatches only */
-    return !pass->microbatches || item->microbatch < pass->microbatches;
+    if (item->microbatch >= 0)
+        return !pass->microbatches || item->microbatch < pass->microbatches;
+    /* The checker reruns microbatches only, which need what the disk has. */
+    return !run->checker
+           || mtlm_ops[item->node->call.kind]->op_class == MTLM_CLASS_DISK;
 }
 
 /* Called when that microbatch of a validation is submitted.  Waits while many

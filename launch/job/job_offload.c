@@ -5,10 +5,12 @@
 
 #include "codelets/speed.h"
 #include "graph/build/offload.h"
+#include "graph/build/stage.h"
 #include "launch/job/job_offload.h"
 #include "launch/log/progress.h"
 #include "launch/options/options_offload.h"
 #include "launch/plan/offload_forecast.h"
+#include "runtime/base/plural.h"
 #include "runtime/disk/io.h"
 #include "runtime/file/offload_dir.h"
 
@@ -74,6 +76,8 @@ static void print_state(const struct mtlm_job *job)
 {
     const int gradients = count_units(job, MTLM_STORE_GRAD);
     const int weights = count_units(job, MTLM_STORE_PARAM);
+    const int inputs = count_units(job, MTLM_STORE_ACTIVATION)
+                       / mtlm_stage_parts(&job->program->config);
     char *dir = mtlm_options_offload_dir(&job->options);
 
     printf("offload: ");
@@ -87,6 +91,8 @@ static void print_state(const struct mtlm_job *job)
                weights);
     if (gradients > 0 || weights > 0)
         printf(" of %d buckets", job->program->n_buckets);
+    if (inputs > 0)
+        printf(", inputs of %d layer%s", inputs, mtlm_plural(inputs));
     printf(" of rank 0 in a file of %.1f MiB in %s%s; per iteration %.1f MiB "
            "read, %.1f MiB written\n",
            job->plan.file_bytes / MIB, dir,

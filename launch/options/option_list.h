@@ -331,8 +331,9 @@
     OPT(PARALLEL, OFFLOAD, "offload", CHOICE, offload, "auto", 0, 0,           \
         "none|optimizer|all|auto",                                             \
         "state on a disk: Adam's moments and 16-bit weights' masters "         \
-        "(optimizer), and gradients and weights (all), or what memory cannot " \
-        "hold (auto); memory has three slots of each kind")                    \
+        "(optimizer), and gradients, weights and inputs of recomputed layers " \
+        "(all), or what memory cannot hold (auto); memory has a few slots of " \
+        "each kind")                                                           \
     OPT(PARALLEL, OFFLOAD_MEMORY, "offload-memory", REAL, offload_memory, "0", \
         0, 1e15, "BYTES",                                                      \
         "memory of this machine's ranks that --offload auto plans with "       \

@@ -35,22 +35,32 @@ double mtlm_offload_choice_room(const struct mtlm_options *options)
 
 /* ---- trials ---- */
 
-/* Returns the bytes of the files of a machine's ranks. */
-static double file_bytes(const struct trial *t)
+/* Bytes of the disk: of the files of a machine's ranks; per iteration, of the
+ * rank that reads and writes most. */
+struct disk {
+    double file, moved;
+};
+
+static struct disk disk_of(const struct trial *t)
 {
     const struct mtlm_choice *c = &t->choice;
     struct mtlm_program_config config =
         mtlm_wish_config(&t->wish, c->tp, c->pp, c->dp, c->micro_batch);
     struct mtlm_outline outline;
-    double bytes = 0;
+    struct disk disk = {0};
 
     mtlm_activation_memory_measure(&config);
     outline = mtlm_outline_create(&config, t->hosts->process_bytes);
-    for (int r = 0; r < t->hosts->ranks && r < t->hosts->per_host; r++)
-        bytes += mtlm_outline_plan(&outline, r)->file_bytes;
+    for (int r = 0; r < t->hosts->ranks; r++) {
+        const struct mtlm_plan *plan = mtlm_outline_plan(&outline, r);
+
+        if (r < t->hosts->per_host)
+            disk.file += plan->file_bytes;
+        disk.moved = fmax(disk.moved, plan->loaded_bytes + plan->stored_bytes);
+    }
     mtlm_outline_destroy(&outline);
     mtlm_activation_memory_free(&config.activation);
-    return bytes;
+    return disk;
 }
 
 static bool fits_memory(struct trial *t)
@@ -58,50 +68,67 @@ static bool fits_memory(struct trial *t)
     return mtlm_choose(&t->wish, t->hosts, &t->choice) == 0 && t->choice.fits;
 }
 
-static bool fits_with(struct trial *t, int gradients, int weights)
+static struct mtlm_offload_amount *amount_of(struct trial *t)
 {
-    t->wish.config.offload_amount.gradients = gradients;
-    t->wish.config.offload_amount.weights = weights;
+    return &t->wish.config.offload_amount;
+}
+
+static bool fits_with(struct trial *t, int gradients, int weights, int inputs)
+{
+    amount_of(t)->gradients = gradients;
+    amount_of(t)->weights = weights;
+    amount_of(t)->inputs = inputs;
     return fits_memory(t);
 }
 
-/* Finds the fewest microbatches that must not go through a layer together. */
-static bool shrink_group(struct trial *t, int64_t microbatches)
+static int64_t microbatches_of(const struct trial *t)
 {
-    struct mtlm_offload_amount *amount = &t->wish.config.offload_amount;
+    const struct mtlm_choice *c = &t->choice;
 
-    for (int64_t group = microbatches; group > 1;) {
-        group = (group + 1) / 2;
-        amount->group = (int) group;
-        if (fits_memory(t))
-            return true;
-    }
-    return false;
+    return mtlm_wish_config(&t->wish, c->tp, c->pp, c->dp, c->micro_batch)
+        .microbatches;
 }
 
 /* Fewer units than this fill the slots alone. */
 enum { LEAST_UNITS = MTLM_OFFLOAD_SLOTS + 1 };
 
-/* Leaves as many weights in memory as fit, or else as many gradients. */
-static void keep_most(struct trial *t, int buckets)
+/* Sets *amount to the least number with which the trial fits, of some that fit
+ * with no limit.  most: of the units that a rank has, or nearly. */
+static void find_least(struct trial *t, int *amount, int most)
 {
-    const bool gradients = fits_with(t, buckets, 0);
-    int least = LEAST_UNITS, most = buckets;
+    int least = most < LEAST_UNITS ? most : LEAST_UNITS;
 
-    if (fits_with(t, 0, 0))
-        return;
     while (least < most) {
-        const int half = (least + most) / 2;
-
-        if (gradients ? fits_with(t, half, 0) : fits_with(t, buckets, half))
-            most = half;
+        *amount = (least + most) / 2;
+        if (fits_memory(t))
+            most = *amount;
         else
-            least = half + 1;
+            least = *amount + 1;
     }
-    fits_with(t, gradients ? most : buckets, gradients ? 0 : most);
+    *amount = most;
+    if (fits_memory(t))
+        return;
+    *amount = INT_MAX;
+    fits_memory(t);
 }
 
-/* ---- gradients and weights ---- */
+/* Leaves in memory what fits there, of a trial that fits with all buckets and
+ * that many inputs on the disk.  For each byte that leaves the memory, the disk
+ * moves 4 bytes of weights, and 2 bytes of inputs or gradients.  layers: of a
+ * rank. */
+static void keep_most(struct trial *t, int layers, int inputs)
+{
+    if (fits_with(t, 0, 0, 0))
+        return;
+    if (!fits_with(t, INT_MAX, 0, inputs))
+        find_least(t, &amount_of(t)->weights, layers);
+    else if (inputs > 0 && !fits_with(t, INT_MAX, 0, 0))
+        find_least(t, &amount_of(t)->inputs, layers);
+    else
+        find_least(t, &amount_of(t)->gradients, layers);
+}
+
+/* ---- gradients, weights, inputs ---- */
 
 /* Returns the pipeline ranks of a free layout: all ranks, if each has a
  * layer. */
@@ -126,7 +153,8 @@ static void stream(const struct mtlm_options *options, struct mtlm_wish *wish,
     struct mtlm_stage_wish *stages = &wish->stages;
 
     config->offload = MTLM_OFFLOAD_ALL;
-    config->offload_amount = (struct mtlm_offload_amount){INT_MAX, INT_MAX, 0};
+    config->offload_amount =
+        (struct mtlm_offload_amount){.gradients = INT_MAX, .weights = INT_MAX};
     if (config->recompute.granularity == MTLM_RECOMPUTE_NONE
         && !config->eval_only)
         config->recompute = (struct mtlm_recompute){MTLM_RECOMPUTE_FULL,
@@ -141,16 +169,101 @@ static void stream(const struct mtlm_options *options, struct mtlm_wish *wish,
     wish->stages_fixed = true;
 }
 
-static int64_t microbatches_of(const struct trial *t)
+static bool fits_without_inputs(struct trial *t)
 {
-    const struct mtlm_choice *c = &t->choice;
-
-    return mtlm_wish_config(&t->wish, c->tp, c->pp, c->dp, c->micro_batch)
-        .microbatches;
+    return fits_with(t, INT_MAX, INT_MAX, 0);
 }
 
-/* Makes gradients and weights travel; as_needed: no more than memory demands.
- * Returns whether the job then fits. */
+static bool fits_with_inputs(struct trial *t)
+{
+    return fits_with(t, INT_MAX, INT_MAX, INT_MAX);
+}
+
+/* With inputs, if these then take less memory. */
+static bool fits_with_least(struct trial *t)
+{
+    double need;
+
+    fits_without_inputs(t);
+    need = t->choice.need;
+    fits_with_inputs(t);
+    if (t->choice.need >= need)
+        fits_without_inputs(t);
+    return t->choice.fits;
+}
+
+/* Returns whether a's disk moves less than b's, and has room. */
+static bool moves_less(const struct trial *a, const struct trial *b)
+{
+    const struct disk x = disk_of(a), y = disk_of(b);
+
+    return x.moved < y.moved
+           && (x.file <= a->hosts->disk || y.file > b->hosts->disk);
+}
+
+/* Finds what must travel while a group goes through the layers: with inputs in
+ * memory and, where that takes weights, with inputs that travel.  Takes the
+ * trial that reads and writes less.  Returns whether one fits. */
+static bool fit_group(struct trial *t, int layers)
+{
+    struct trial with = *t;
+    const bool fits = fits_without_inputs(t);
+
+    if (fits)
+        keep_most(t, layers, 0);
+    if ((fits && amount_of(t)->weights == 0) || t->wish.config.eval_only
+        || !fits_with_inputs(&with))
+        return fits;
+    keep_most(&with, layers, INT_MAX);
+    if (!fits || moves_less(&with, t))
+        *t = with;
+    return true;
+}
+
+/* Returns the next smaller group; 0: there is none. */
+static int smaller_group(struct trial *t)
+{
+    const int64_t group =
+        amount_of(t)->group > 0 ? amount_of(t)->group : microbatches_of(t);
+
+    return group > 1 ? (int) ((group + 1) / 2) : 0;
+}
+
+/* Finds the group with which the disk reads and writes least: smaller groups
+ * leave room for weights and inputs, and load again what travels.  Tries
+ * smaller ones as long as they are better. */
+static bool offload_as_needed(struct trial *t, int layers)
+{
+    struct trial next = *t;
+    bool fits = false;
+
+    do {
+        if (fit_group(&next, layers)) {
+            if (fits && !moves_less(&next, t))
+                break;
+            *t = next;
+            fits = true;
+        }
+        amount_of(&next)->group = smaller_group(&next);
+    } while (
+        amount_of(&next)->group > 0
+        && (!fits || amount_of(t)->weights > 0 || amount_of(t)->inputs > 0));
+    return fits;
+}
+
+/* Makes everything travel, in the largest group that fits. */
+static bool offload_everything(struct trial *t)
+{
+    do {
+        if (fits_with_least(t))
+            return true;
+        amount_of(t)->group = smaller_group(t);
+    } while (amount_of(t)->group > 0);
+    return false;
+}
+
+/* Makes gradients, weights and inputs travel; as_needed: no more than memory
+ * demands.  Returns whether the job then fits. */
 static bool offload_all(const struct mtlm_options *options, struct trial *t,
                         bool as_needed)
 {
@@ -160,12 +273,10 @@ static bool offload_all(const struct mtlm_options *options, struct trial *t,
     if (t->wish.stages.pipeline || t->wish.config.weight_staleness)
         return false;
     stream(options, &t->wish, t->hosts->ranks);
+    if (!as_needed)
+        return offload_everything(t);
     pp = t->wish.config.layout.pp;
-    if (!fits_memory(t))
-        return shrink_group(t, microbatches_of(t));
-    if (as_needed)
-        keep_most(t, (int) ((layers + pp - 1) / pp));
-    return true;
+    return offload_as_needed(t, (int) ((layers + pp - 1) / pp));
 }
 
 static bool offload_optimizer(struct trial *t)
@@ -238,7 +349,7 @@ static bool take_if_room(struct mtlm_options *options, struct mtlm_wish *wish,
                          struct mtlm_hosts *hosts, struct mtlm_choice *choice,
                          const struct trial *t)
 {
-    const double need = file_bytes(t);
+    const double need = disk_of(t).file;
 
     if (need <= hosts->disk) {
         take(options, wish, choice, t);

@@ -8,12 +8,13 @@
 /* As mtlm_layout_choice_make().  Then settles --offload in options and wish:
  *
  *   auto       nothing travels where the job fits into memory.  Else moments
- *              travel, then gradients, then weights, each only as far as memory
- *              demands.  At last, fewer microbatches go through a layer
- *              together.
- *   all        everything travels
+ *              travel, then gradients, then inputs of layers or weights, each
+ *              only as far as memory demands.  Of inputs that travel, and of
+ *              smaller groups of microbatches that load the weights again, the
+ *              way with fewer bytes is taken.
+ *   all        everything travels; inputs of layers if that takes less memory
  *
- * Where gradients or weights travel, each layer is a virtual stage, and layers
+ * Where more than moments travels, each layer is a virtual stage, and layers
  * are recomputed, unless options say otherwise; ranks form a pipeline if the
  * layout is free.  A job that fits nowhere is left as the options say. */
 int mtlm_offload_choice_make(struct mtlm_options *options,

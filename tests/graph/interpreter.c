@@ -171,7 +171,8 @@ static void transfer(struct interpreter *in, struct rank *rank)
     const struct mtlm_item *item = interpreter_current(rank);
     const struct mtlm_node *node = item->node;
     const struct mtlm_offloaded *o = &rank->program->offloaded;
-    const int first = node->call.attr.disk.first;
+    const int first = node->call.attr.disk.first
+                      + node->call.attr.disk.step * item->microbatch;
     char *slot = interpreter_slot(rank, node->operand[0],
                                   interpreter_use(in, item, node->operand[0]));
 

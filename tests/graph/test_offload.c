@@ -52,9 +52,9 @@ static const struct amount nothing = {MTLM_OFFLOAD_NONE, {0}};
 static const struct amount optimizer = {MTLM_OFFLOAD_OPTIMIZER, {0}};
 static const struct amount amounts[] = {
     {MTLM_OFFLOAD_OPTIMIZER, {0}},
-    {MTLM_OFFLOAD_ALL, {INT_MAX, 0, 0}},
-    {MTLM_OFFLOAD_ALL, {INT_MAX, INT_MAX, 1}},
-    {MTLM_OFFLOAD_ALL, {2, 3, 0}}};
+    {MTLM_OFFLOAD_ALL, {INT_MAX, 0, 0, 0}},
+    {MTLM_OFFLOAD_ALL, {INT_MAX, INT_MAX, 1, 0}},
+    {MTLM_OFFLOAD_ALL, {2, 3, 0, 0}}};
 enum { AMOUNTS = sizeof(amounts) / sizeof(amounts[0]) };
 
 static void set_amount(struct mtlm_program_config *config,
@@ -295,7 +295,7 @@ static double validate(struct mtlm_program_config config,
 static void test_validations_have_the_same_loss(void **state)
 {
     static const struct amount grouped = {MTLM_OFFLOAD_ALL,
-                                          {INT_MAX, INT_MAX, 2}};
+                                          {INT_MAX, INT_MAX, 2, 0}};
     struct mtlm_program_config config = small_config(1, 1, 5);
     double memory;
 

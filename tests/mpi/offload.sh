@@ -28,6 +28,8 @@ on_disk() {
     nothing_left "$name"
 }
 
+everything='moments.*, gradients of .* weights of .* inputs of'
+
 # same NAME RANKS OPTION...: in memory, with moments on the disk, and with all
 # state there.
 same() {
@@ -37,17 +39,16 @@ same() {
     memory=$(weight_hash out)
     on_disk "$name" "$ranks" "$memory" moments "$@" "${disk[@]}"
     [[ $* = *staleness* ]] && return # --offload all refuses two versions
-    on_disk "$name, all" "$ranks" "$memory" 'moments.*, gradients of .* weights' \
-        "$@" "${all[@]}"
+    on_disk "$name, all" "$ranks" "$memory" "$everything" "$@" "${all[@]}"
 }
 
 for model in gpt bert; do
     declare -n run=$model
     same "$model, P1" 1 "${run[@]}"
     layout 1 2
-    same "$model, P2" 2 "${run[@]}" "${parallel[@]}"
+    same "$model, P2" 2 "${run[@]}" --num-layers 8 "${parallel[@]}"
     layout 2 1
-    same "$model, T2" 2 "${run[@]}" "${parallel[@]}"
+    same "$model, T2" 2 "${run[@]}" --sequence-parallel "${parallel[@]}"
     layout 1 1
     same "$model, D2" 2 "${run[@]}" --use-distributed-optimizer "${parallel[@]}"
 done
@@ -62,6 +63,7 @@ if full_tier; then
         "${parallel[@]}"
     layout 1 2
     same 'fp16' 1 "${gpt[@]}" --fp16
+    same 'T2' 2 "${gpt[@]}" --tensor-model-parallel-size 2
     same 'strict' 2 "${gpt[@]}" --schedule 1f1b --schedule-mode strict \
         "${parallel[@]}"
     same 'messages as tasks' 2 "${gpt[@]}" --comm-node task "${parallel[@]}"
@@ -139,6 +141,23 @@ done
 [[ $gone = *'moments;moments'*'gradients'*'weights'* ]] || fail "auto: $gone"
 job 1 "${wide[@]}" --offload-memory 2e6
 [ "$rc" -eq 6 ] || fail "auto, 2 MB: $rc, $(cat out err)"
+
+# Many samples: inputs of layers travel before weights do.
+many=(--num-layers 8 --hidden-size 256 --seq-length 128 --global-batch-size 32
+    --train-iters 2 --weight-hash)
+for model in gpt-tiny bert-tiny; do
+    run=("${small[@]}" --model "$model" "${many[@]}")
+    well 1 "${run[@]}"
+    on_disk "$model, many samples" 1 "$(weight_hash out)" 'moments.* inputs of' \
+        "${run[@]}" --offload-memory 115e6 --offload-dir "$scratch"
+    awk '/^memory: peak/ { exit $3 * 1.048576 > 1.05 * 115 }' out \
+        || fail "$model, many samples: $(grep '^memory: peak' out)"
+done
+
+# A ramp-up skips what its missing microbatches would move.
+ramp=("${small[@]}" --train-samples 48 --rampup-batch-size 4 4 24 --weight-hash)
+well 1 "${ramp[@]}"
+on_disk 'ramp-up' 1 "$(weight_hash out)" "$everything" "${ramp[@]}" "${all[@]}"
 
 # Without moments nothing is offloaded.
 seq 20000 >text
