@@ -9,6 +9,19 @@
 #include "graph/build/ring_life.h"
 #include "graph/build/stage.h"
 
+/* Returns whether all boxes that use the tensor are those of the last stage,
+ * where B follows F at once. */
+static bool is_of_last_stage(const struct mtlm_program *program,
+                             const struct mtlm_ring_life *life)
+{
+    const int last = mtlm_layout_stages(&program->config.layout) - 1;
+
+    for (int i = 0; i < life->n; i++)
+        if (life->box[i].stage != last)
+            return false;
+    return !mtlm_program_is_ordered(&program->config);
+}
+
 /* Returns whether the tensor outlives a box. */
 static bool outlives_box(const struct mtlm_ring_life *life)
 {
@@ -86,7 +99,8 @@ void mtlm_offload_rings_apply(struct mtlm_program *program)
     struct mtlm_ring_life *life = mtlm_ring_life_find(program);
 
     for (int i = 0; i < n; i++)
-        if (outlives_box(&life[i]) && graph->tensor[i]->slots < group)
+        if (outlives_box(&life[i]) && !is_of_last_stage(program, &life[i])
+            && graph->tensor[i]->slots < group)
             graph->tensor[i]->slots = group;
     for (int k = 0; k < mtlm_stage_parts(config); k++) {
         if (!config->eval_only && !mtlm_program_is_ordered(config))

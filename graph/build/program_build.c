@@ -217,27 +217,46 @@ static void add_boxes(struct mtlm_program *program,
     }
 }
 
+/* B and W of the microbatches of a group. */
+static void add_gradients(struct mtlm_program *program,
+                          const struct mtlm_priority *priority, int chunk,
+                          int first, int end)
+{
+    for (int i = first; i < end; i++) {
+        add_box(program, priority, MTLM_PHASE_BACKWARD, chunk, i);
+        add_box(program, priority, MTLM_PHASE_WEIGHT, chunk, i);
+    }
+}
+
+/* A group goes through the stages and back. */
+static void add_group(struct mtlm_program *program,
+                      const struct mtlm_priority *priority, int first, int end)
+{
+    const int v = program->config.layout.virtual_stages;
+
+    for (int c = 0; c < v; c++)
+        for (int i = first; i < end; i++) {
+            add_box(program, priority, MTLM_PHASE_FORWARD, c, i);
+            if (program->stage[c].last)
+                add_gradients(program, priority, c, i, i + 1);
+        }
+    for (int c = v - 1; c >= 0; c--)
+        if (!program->stage[c].last)
+            add_gradients(program, priority, c, first, end);
+}
+
 /* The same boxes, virtual stage after virtual stage: a group of microbatches
- * goes through a stage while the weights of that stage are in memory. */
+ * goes through a stage while the weights of that stage are in memory.  In the
+ * last stage B follows F at once: logits of one microbatch are in memory. */
 static void add_boxes_by_stage(struct mtlm_program *program,
                                const struct mtlm_priority *priority)
 {
-    const int v = program->config.layout.virtual_stages;
     const int m = program->config.microbatches;
     const int group = mtlm_offload_group(&program->config);
 
-    for (int first = 0; first < m; first += group) {
-        const int end = first + group < m ? first + group : m;
-
-        for (int c = 0; c < v; c++)
-            for (int i = first; i < end; i++)
-                add_box(program, priority, MTLM_PHASE_FORWARD, c, i);
-        for (int c = v - 1; c >= 0; c--)
-            for (int i = first; i < end; i++) {
-                add_box(program, priority, MTLM_PHASE_BACKWARD, c, i);
-                add_box(program, priority, MTLM_PHASE_WEIGHT, c, i);
-            }
-    }
+    for (int first = 0; first < m; first += group)
+        add_group(program, priority, first,
+                  first + group < m ? first + group : m);
 }
 
 /* Sets the lane of a box's items, from `first` on. */

@@ -97,10 +97,34 @@ static void test_large_groups_make_no_deadlock(void **state)
     }
 }
 
+/* In the last stage B follows F at once: logits have few slots. */
+static void test_logits_of_few_microbatches_stay(void **state)
+{
+    struct small_ranks ranks = create(&scenes[0]);
+    const struct mtlm_graph *graph = ranks.program[0]->graph;
+    int logits = 0;
+
+    (void) state;
+    for (int i = 0; i < graph->n_tensors; i++) {
+        const struct mtlm_tensor *t = graph->tensor[i];
+
+        if (t->storage != MTLM_STORE_ACTIVATION
+            || t->first_use != MTLM_PHASE_FORWARD
+            || t->last_use == MTLM_PHASE_FORWARD || t->shape.rank != 3
+            || t->shape.dim[2] != 60) /* the padded vocabulary */
+            continue;
+        logits++;
+        assert_in_range(mtlm_tensor_slot(t, 0).owner->slots, 1, 3);
+    }
+    assert_int_equal(logits, 1);
+    small_ranks_destroy(&ranks);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_large_groups_make_no_deadlock),
+        cmocka_unit_test(test_logits_of_few_microbatches_stay),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
