@@ -24,8 +24,9 @@ const char *mtlm_trace_cause_name(enum mtlm_trace_cause cause)
         [MTLM_CAUSE_RECEIVE] = "receive",
         [MTLM_CAUSE_SEND] = "send",
         [MTLM_CAUSE_ALL_REDUCE] = "all_reduce",
+        [MTLM_CAUSE_LOAD] = "load",
+        [MTLM_CAUSE_STORE] = "store",
         [MTLM_CAUSE_DATA] = "data",
-        [MTLM_CAUSE_DISK] = "disk",
         [MTLM_CAUSE_RUNTIME] = "runtime",
         [MTLM_CAUSE_END] = "end",
     };

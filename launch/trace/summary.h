@@ -94,7 +94,8 @@ enum mtlm_trace_cause {
     MTLM_CAUSE_RECEIVE,    /* data from another rank */
     MTLM_CAUSE_SEND,       /* another rank, which takes data from this one */
     MTLM_CAUSE_ALL_REDUCE, /* a collective */
-    MTLM_CAUSE_DISK,       /* the disk of --offload */
+    MTLM_CAUSE_LOAD,       /* a load from the disk of --offload */
+    MTLM_CAUSE_STORE,      /* a store to that disk */
     MTLM_CAUSE_DATA,       /* another worker of the same rank */
     MTLM_CAUSE_RUNTIME,    /* the runtime: a node is ready and does not run */
     MTLM_CAUSE_END,        /* nothing: no node is left in the window */

@@ -88,10 +88,26 @@ static const struct mtlm_trace_wait no_wait = {
 
 static enum mtlm_trace_cause message_cause(const struct mtlm_record *r)
 {
-    return r->lane == MTLM_LANE_DISK ? MTLM_CAUSE_DISK
-           : r->op == MTLM_OP_RECV   ? MTLM_CAUSE_RECEIVE
-           : r->op == MTLM_OP_SEND   ? MTLM_CAUSE_SEND
-                                     : MTLM_CAUSE_ALL_REDUCE;
+    switch (r->op) {
+    case MTLM_OP_LOAD:
+        return MTLM_CAUSE_LOAD;
+    case MTLM_OP_STORE:
+        return MTLM_CAUSE_STORE;
+    case MTLM_OP_RECV:
+        return MTLM_CAUSE_RECEIVE;
+    case MTLM_OP_SEND:
+        return MTLM_CAUSE_SEND;
+    default:
+        return MTLM_CAUSE_ALL_REDUCE;
+    }
+}
+
+/* The record that record i waited for to the last; NULL: none. */
+static const struct mtlm_record *last_before(const struct gaps *gaps, size_t i)
+{
+    return gaps->edges
+               ? last_predecessor(gaps->records, gaps->edges, i)
+               : last_ended(&gaps->ended, gaps->records->record[i].ready_ns);
 }
 
 /* The cause of a gap from begin_ns on, before record i was ready. */
@@ -99,9 +115,7 @@ static struct mtlm_trace_wait data_cause(const struct gaps *gaps, size_t i,
                                          int64_t begin_ns)
 {
     const struct mtlm_record *node = &gaps->records->record[i];
-    const struct mtlm_record *last =
-        gaps->edges ? last_predecessor(gaps->records, gaps->edges, i)
-                    : last_ended(&gaps->ended, node->ready_ns);
+    const struct mtlm_record *last = last_before(gaps, i);
     struct mtlm_trace_wait wait = no_wait;
 
     wait.rank = node->rank;
@@ -134,7 +148,8 @@ static void add_to_account(struct mtlm_trace_account *account,
     case MTLM_CAUSE_RECEIVE:
     case MTLM_CAUSE_SEND:
     case MTLM_CAUSE_ALL_REDUCE:
-    case MTLM_CAUSE_DISK:
+    case MTLM_CAUSE_LOAD:
+    case MTLM_CAUSE_STORE:
         account->comm_ns += ns;
         break;
     case MTLM_CAUSE_DATA:
@@ -169,6 +184,30 @@ static void charge_wait(struct gaps *gaps, struct mtlm_trace_wait wait,
     add_to_account(gaps->account, wait.cause, ns);
 }
 
+/* Charges what of a gap before record i a load spends on its slot, which a
+ * store must leave first.  Returns the end of that part. */
+static int64_t charge_store(struct gaps *gaps, size_t i, int64_t begin_ns,
+                            int64_t end_ns)
+{
+    const struct mtlm_record *load = last_before(gaps, i), *store;
+    struct mtlm_trace_wait wait = no_wait;
+
+    if (!gaps->edges || !load || load->op != MTLM_OP_LOAD)
+        return begin_ns;
+    store = last_predecessor(gaps->records, gaps->edges,
+                             load - gaps->records->record);
+    if (!store || store->op != MTLM_OP_STORE || store->end_ns <= begin_ns)
+        return begin_ns;
+    wait.rank = load->rank;
+    wait.cause = MTLM_CAUSE_STORE;
+    wait.lane = store->lane;
+    wait.phase = store->phase;
+    if (store->end_ns < end_ns)
+        end_ns = store->end_ns;
+    charge_wait(gaps, wait, begin_ns, end_ns);
+    return end_ns;
+}
+
 static void charge_gaps(struct gaps *gaps)
 {
     const struct mtlm_trace_records *records = gaps->records;
@@ -192,8 +231,9 @@ static void charge_gaps(struct gaps *gaps)
                                   : node->ready_ns < node->start_ns
                                       ? node->ready_ns
                                       : node->start_ns;
+            const int64_t stored = charge_store(gaps, i, last, ready);
 
-            charge_wait(gaps, data_cause(gaps, i, last), last, ready);
+            charge_wait(gaps, data_cause(gaps, i, last), stored, ready);
             charge_wait(gaps, runtime, ready, node->start_ns);
         }
         if (node->end_ns > last)
@@ -224,6 +264,22 @@ static const char *reduced_name(int lane, int phase)
                : "an all-reduce";
 }
 
+/* Returns the part of an iteration for which a load or store is. */
+static const char *disk_part(int phase)
+{
+    static const char *const part[] = {
+        [MTLM_PHASE_FORWARD] = " in F",
+        [MTLM_PHASE_BACKWARD] = " in B",
+        [MTLM_PHASE_WEIGHT] = " in W",
+        [MTLM_PHASE_OPTIMIZER] = " in the optimizer",
+        [MTLM_PHASE_INIT] = " in the initialization",
+        [MTLM_PHASE_EVAL] = " in the validation",
+        [MTLM_PHASE_SAVE] = " in a checkpoint",
+    };
+
+    return part[phase];
+}
+
 static void put_text(struct mtlm_trace_wait *wait)
 {
     char *const text = wait->text;
@@ -244,9 +300,14 @@ static void put_text(struct mtlm_trace_wait *wait)
         snprintf(text, size, "rank %d waited %.1f %% for %s", wait->rank,
                  percent, reduced_name(wait->lane, wait->phase));
         break;
-    case MTLM_CAUSE_DISK:
-        snprintf(text, size, "rank %d waited %.1f %% for the disk", wait->rank,
-                 percent);
+    case MTLM_CAUSE_LOAD:
+        snprintf(text, size,
+                 "rank %d waited %.1f %% for a load from the disk%s",
+                 wait->rank, percent, disk_part(wait->phase));
+        break;
+    case MTLM_CAUSE_STORE:
+        snprintf(text, size, "rank %d waited %.1f %% for a store to the disk%s",
+                 wait->rank, percent, disk_part(wait->phase));
         break;
     case MTLM_CAUSE_DATA:
         snprintf(text, size, "rank %d waited %.1f %% for data of its own",

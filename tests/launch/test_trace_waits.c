@@ -127,6 +127,58 @@ static void test_a_node_waits_for_another_worker(void **state)
     mtlm_trace_summary_destroy(s);
 }
 
+/* A record of the disk. */
+static struct mtlm_record disk_node(int op, int phase, int ready, int start,
+                                    int end)
+{
+    struct mtlm_record r = timed_node(-1, op, ready, start, end);
+
+    r.lane = MTLM_LANE_DISK;
+    r.phase = phase;
+    return r;
+}
+
+/* A load waits until the store before has left its slot. */
+static void test_loads_and_stores_are_told_apart(void **state)
+{
+    struct mtlm_record record[] = {
+        timed_node(0, MTLM_OP_LINEAR_FWD, 0, 0, 100),
+        disk_node(MTLM_OP_STORE, MTLM_PHASE_OPTIMIZER, 20, 20, 130),
+        disk_node(MTLM_OP_LOAD, MTLM_PHASE_FORWARD, 130, 130, 200),
+        timed_node(0, MTLM_OP_LINEAR_FWD, 205, 210, 300),
+        disk_node(MTLM_OP_STORE, MTLM_PHASE_BACKWARD, 300, 300, 340),
+        timed_node(0, MTLM_OP_LINEAR_FWD, 350, 350, 400),
+    };
+    static const struct mtlm_trace_edge edge[] = {
+        {0, 0, 2, 1}, {0, 0, 3, 2}, {0, 0, 5, 4}};
+    struct mtlm_trace_info info = timed_one_rank;
+    struct mtlm_trace_summary *s;
+
+    (void) state;
+    for (int i = 0; i < 6; i++)
+        record[i].job = i;
+    info.edge = edge;
+    info.n_edges = 3;
+    s = mtlm_trace_summarize(record, 6, &info);
+    assert_int_equal(s->n_waits, 4);
+    assert_int_equal(s->wait[0].cause, MTLM_CAUSE_LOAD);
+    assert_int_equal(s->wait[0].ns, 75);
+    assert_string_equal(s->wait[0].text,
+                        "rank 0 waited 18.8 % for a load from the disk in F");
+    assert_int_equal(s->wait[1].cause, MTLM_CAUSE_STORE);
+    assert_int_equal(s->wait[1].ns, 50);
+    assert_string_equal(s->wait[1].text,
+                        "rank 0 waited 12.5 % for a store to the disk in B");
+    assert_int_equal(s->wait[2].cause, MTLM_CAUSE_STORE);
+    assert_int_equal(s->wait[2].ns, 30);
+    assert_string_equal(
+        s->wait[2].text,
+        "rank 0 waited 7.5 % for a store to the disk in the optimizer");
+    assert_int_equal(s->account->comm_ns, 155);
+    assert_int_equal(s->account->runtime_ns, 5);
+    mtlm_trace_summary_destroy(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +187,7 @@ int main(void)
         cmocka_unit_test(test_the_optimizer_waits_for_its_all_reduce),
         cmocka_unit_test(test_a_ready_node_waits_for_the_runtime),
         cmocka_unit_test(test_a_node_waits_for_another_worker),
+        cmocka_unit_test(test_loads_and_stores_are_told_apart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
