@@ -71,6 +71,14 @@ static int count_units(const struct mtlm_job *job, enum mtlm_storage storage)
     return n;
 }
 
+/* Returns how the file is read and written. */
+static const char *way_of(const struct mtlm_offload_file *file)
+{
+    if (!mtlm_offload_file_is_direct(file))
+        return " (through the system's cache)";
+    return mtlm_offload_file_has_rings(file) ? " by io_uring" : "";
+}
+
 /* Prints what travels. */
 static void print_state(const struct mtlm_job *job)
 {
@@ -95,10 +103,7 @@ static void print_state(const struct mtlm_job *job)
         printf(", inputs of %d layer%s", inputs, mtlm_plural(inputs));
     printf(" of rank 0 in a file of %.1f MiB in %s%s; per iteration %.1f MiB "
            "read, %.1f MiB written\n",
-           job->plan.file_bytes / MIB, dir,
-           mtlm_offload_file_is_direct(job->offload_file)
-               ? ""
-               : " (through the system's cache)",
+           job->plan.file_bytes / MIB, dir, way_of(job->offload_file),
            job->plan.loaded_bytes / MIB, job->plan.stored_bytes / MIB);
     free(dir);
 }

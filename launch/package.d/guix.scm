@@ -102,7 +102,7 @@ accelerators of a machine, and moves their data.")
   (inputs
    (append (list inih starpu hwloc-lib)
            (map specification->package
-                '("glpk" "jansson" "openblas" "utf8proc" "xxhash"))))
+                '("glpk" "jansson" "liburing" "openblas" "utf8proc" "xxhash"))))
   ;; mtlm-run calls mpirun and setpriv, mtlm-compare Python: by name.
   (propagated-inputs
    (map specification->package '("openmpi" "python" "util-linux")))

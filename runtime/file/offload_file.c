@@ -1,21 +1,18 @@
-/* A file without a name that holds pieces of memory, with checksums. */
+/* A file that holds pieces of memory, with checksums. */
 
 #include "config.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <xxhash.h>
 
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
-#include "runtime/file/disk.h"
+#include "runtime/file/block_file.h"
 #include "runtime/file/offload_file.h"
 
 #define GIB (1024.0 * 1024 * 1024)
@@ -29,8 +26,7 @@ struct offload_piece {
 
 struct mtlm_offload_file {
     char *dir;
-    int fd;
-    atomic_bool direct;
+    struct mtlm_block_file *file;
     int64_t bytes;
     struct offload_piece *piece; /* [n] */
     int n;
@@ -44,75 +40,24 @@ int64_t mtlm_offload_file_padded(int64_t bytes)
 
 /* ---- creation ---- */
 
-/* Opens a file and removes its name at once, where the file system knows no
- * file without a name. */
-static int open_and_unlink(const char *dir)
-{
-    char *path = mtlm_sprintf("%s/offload-XXXXXX", dir);
-    const int fd = mkostemp(path, O_CLOEXEC);
-
-    if (fd >= 0)
-        unlink(path);
-    free(path);
-    return fd;
-}
-
-static int open_nameless(const char *dir)
-{
-    const int fd = mtlm_disk_open(dir, O_TMPFILE | O_RDWR);
-
-    return fd >= 0 || errno == ENOSPC || errno == EDQUOT ? fd
-                                                         : open_and_unlink(dir);
-}
-
-/* Turns direct I/O on or off; returns whether it is on. */
-static bool set_direct(int fd, bool on)
-{
-    const int flags = fcntl(fd, F_GETFL);
-
-    return flags >= 0
-           && fcntl(fd, F_SETFL, on ? flags | O_DIRECT : flags & ~O_DIRECT) == 0
-           && on;
-}
-
 static bool lacks_room(int reason)
 {
     return reason == ENOSPC || reason == EDQUOT || reason == EFBIG;
 }
 
-/* Reserves the room of the file; returns 0 or the reason. */
-static int reserve(const struct mtlm_offload_file *file)
-{
-    int rc;
-
-    if (file->bytes == 0)
-        return 0;
-    do
-        rc = posix_fallocate(file->fd, 0, file->bytes);
-    while (rc == EINTR);
-    return rc;
-}
-
 static int open_file(struct mtlm_offload_file *file, struct mtlm_error *err)
 {
-    int reason = 0;
-
-    file->fd = open_nameless(file->dir);
-    if (file->fd < 0)
-        reason = errno;
-    else
-        reason = reserve(file);
-    if (lacks_room(reason))
+    file->file = mtlm_block_file_create(file->dir, file->bytes);
+    if (file->file)
+        return 0;
+    if (lacks_room(errno))
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "%s: no room for the %.3f GiB of a rank's "
                               "offloaded state: %s",
-                              file->dir, file->bytes / GIB, strerror(reason));
-    if (reason != 0)
-        return mtlm_error_set(err, MTLM_EXIT_IO,
-                              "%s: no file for offloaded state: %s", file->dir,
-                              strerror(reason));
-    file->direct = set_direct(file->fd, true);
-    return 0;
+                              file->dir, file->bytes / GIB, strerror(errno));
+    return mtlm_error_set(err, MTLM_EXIT_IO,
+                          "%s: no file for offloaded state: %s", file->dir,
+                          strerror(errno));
 }
 
 struct mtlm_offload_file *mtlm_offload_file_create(const char *dir,
@@ -139,8 +84,7 @@ void mtlm_offload_file_destroy(struct mtlm_offload_file *file)
 {
     if (!file)
         return;
-    if (file->fd >= 0)
-        close(file->fd);
+    mtlm_block_file_destroy(file->file);
     for (int i = 0; i < file->n; i++)
         free(file->piece[i].kept);
     free(file->piece);
@@ -155,46 +99,15 @@ int64_t mtlm_offload_file_bytes(const struct mtlm_offload_file *file)
 
 bool mtlm_offload_file_is_direct(const struct mtlm_offload_file *file)
 {
-    return file->direct;
+    return mtlm_block_file_is_direct(file->file);
 }
 
-/* ---- calls of the system ---- */
-
-/* Returns whether a call that failed is to be made again: after a signal, or
- * without direct I/O where the file system refuses its alignment. */
-static bool may_repeat(struct mtlm_offload_file *file)
+bool mtlm_offload_file_has_rings(const struct mtlm_offload_file *file)
 {
-    if (errno == EINTR)
-        return true;
-    if (errno != EINVAL || !file->direct)
-        return false;
-    file->direct = set_direct(file->fd, false);
-    return true;
+    return mtlm_block_file_has_rings(file->file);
 }
 
-/* Reads or writes all bytes at offset.  Returns 0, or -1 with the reason in
- * errno; 0 in errno: the file is short. */
-static int transfer(struct mtlm_offload_file *file, bool writes, void *memory,
-                    int64_t bytes, int64_t offset)
-{
-    char *p = memory;
-
-    while (bytes > 0) {
-        const ssize_t n = writes ? pwrite(file->fd, p, bytes, offset)
-                                 : pread(file->fd, p, bytes, offset);
-
-        if (n < 0 && may_repeat(file))
-            continue;
-        if (n == 0)
-            errno = 0;
-        if (n <= 0)
-            return -1;
-        p += n;
-        offset += n;
-        bytes -= n;
-    }
-    return 0;
-}
+/* ---- speed ---- */
 
 static void *get_aligned(int64_t bytes)
 {
@@ -205,36 +118,53 @@ static void *get_aligned(int64_t bytes)
     return memory;
 }
 
-/* Bytes of a request, and of all requests of a measurement. */
-enum { REQUEST = 4 << 20, MEASURED = 128 << 20 };
+/* Bytes of a request, and of all requests of a measurement at least and at
+ * most; seconds after which a measurement ends. */
+enum {
+    REQUEST = 16 << 20,
+    LEAST_MEASURED = 4 << 20,
+    MOST_MEASURED = 128 << 20,
+    LONGEST = 2
+};
 
-/* Returns the bytes per second of n requests from the begin of the file on; 0:
- * one failed. */
-static double speed_of(struct mtlm_offload_file *file, bool writes,
-                       void *memory, int64_t n)
+/* Writes or reads the first bytes of the file, all in `bytes` or until the time
+ * is over.  Sets *speed, in bytes per second; 0: a request failed.  Returns how
+ * many bytes. */
+static int64_t measure(struct mtlm_offload_file *file, bool writes,
+                       void *memory, int64_t bytes, double *speed)
 {
     const int64_t begin = mtlm_now_ns();
+    int64_t done = 0, ns = 0;
 
-    for (int64_t i = 0; i < n; i++)
-        if (transfer(file, writes, memory, REQUEST, i * REQUEST) < 0)
+    while (done < bytes && ns < INT64_C(1000000000) * LONGEST) {
+        const int64_t n = bytes - done < REQUEST ? bytes - done : REQUEST;
+
+        if (mtlm_block_file_transfer(file->file, writes, memory, n, done) < 0)
             return 0;
-    return 1e9 * REQUEST * (double) n / (double) (mtlm_now_ns() - begin + 1);
+        if (writes)
+            mtlm_block_file_drop_cache(file->file);
+        done += n;
+        ns = mtlm_now_ns() - begin;
+    }
+    *speed = 1e9 * (double) done / (double) (ns + 1);
+    return done;
 }
 
 struct mtlm_offload_speed mtlm_offload_file_speed(
     struct mtlm_offload_file *file)
 {
-    const int64_t all = file->bytes / REQUEST, most = MEASURED / REQUEST;
-    const int64_t n = all < most ? all : most;
+    const int64_t bytes =
+        file->bytes < MOST_MEASURED ? file->bytes : MOST_MEASURED;
     struct mtlm_offload_speed speed = {0};
+    int64_t written;
     char *memory;
 
-    if (n == 0)
+    if (bytes < LEAST_MEASURED)
         return speed;
     memory = get_aligned(REQUEST);
     memset(memory, 1, REQUEST);
-    speed.written = speed_of(file, true, memory, n);
-    speed.read = speed_of(file, false, memory, n);
+    written = measure(file, true, memory, bytes, &speed.written);
+    measure(file, false, memory, written, &speed.read);
     free(memory);
     return speed;
 }
@@ -265,8 +195,9 @@ int mtlm_offload_file_write(struct mtlm_offload_file *file, int first, int n,
     int rc, reason;
 
     assert(first >= 0 && n > 0 && first + n <= file->n);
-    rc = transfer(file, true, (void *) p, end_of(begin + n - 1) - begin->offset,
-                  begin->offset);
+    rc = mtlm_block_file_transfer(file->file, true, (void *) p,
+                                  end_of(begin + n - 1) - begin->offset,
+                                  begin->offset);
     reason = errno;
     for (int i = first; i < first + n; i++) {
         struct offload_piece *piece = &file->piece[i];
@@ -319,8 +250,9 @@ static int read_disk(struct mtlm_offload_file *file, int first, int end,
 {
     const struct offload_piece *begin = &file->piece[first];
 
-    if (transfer(file, false, memory,
-                 end_of(&file->piece[end - 1]) - begin->offset, begin->offset)
+    if (mtlm_block_file_transfer(file->file, false, memory,
+                                 end_of(&file->piece[end - 1]) - begin->offset,
+                                 begin->offset)
         < 0)
         return cannot_read(file, err);
     for (int i = first; i < end; i++)

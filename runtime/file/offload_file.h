@@ -9,9 +9,8 @@
 /* The file of a rank's offloaded state: pieces of memory that a running job
  * keeps on a disk.
  *
- * The file has no name: O_TMPFILE, or open() and unlink().  The system frees
- * the file when the process ends, however it ends.  So no other job can find
- * the file, and nobody takes the file for a checkpoint.
+ * The file has no name, so it never outlives the process
+ * (runtime/file/block_file.h).
  *
  * A piece begins at a multiple of MTLM_OFFLOAD_ALIGN bytes.  Consecutive pieces
  * lie in memory as they lie in the file, and travel as one.  Each piece has a
@@ -46,14 +45,17 @@ struct mtlm_offload_speed {
     double read, written;
 };
 
-/* Writes the begin of the file and reads it again, at most 128 MiB each way.
- * Call before anything else is written.  0 and 0: the file has less than
- * 4 MiB, or the disk refuses. */
+/* Writes the begin of the file and reads it again, at most 128 MiB or about
+ * 2 seconds each way, past the system's cache.  Call before anything else is
+ * written.  0: the file has less than 4 MiB, or the disk refuses. */
 struct mtlm_offload_speed mtlm_offload_file_speed(
     struct mtlm_offload_file *file);
 
 /* Returns whether I/O bypasses the system's cache of pages. */
 bool mtlm_offload_file_is_direct(const struct mtlm_offload_file *file);
+
+/* Returns whether I/O goes by io_uring, several requests at once. */
+bool mtlm_offload_file_has_rings(const struct mtlm_offload_file *file);
 
 /* Writes n pieces, from `first` on.  memory is aligned like the pieces.  Where
  * the disk refuses (no room, an error), returns -1 with MTLM_EXIT_IO, and keeps

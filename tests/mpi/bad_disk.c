@@ -7,6 +7,8 @@
  *           broken   this pread() fails with EIO
  *           short    this pread() finds the end of the file
  *
+ * The system refuses io_uring, whose requests are no calls.
+ *
  * BAD_RANK  the rank (OMPI_COMM_WORLD_RANK) whose disk fails; not given: all */
 
 #define _GNU_SOURCE
@@ -19,7 +21,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/forbid_uring.h"
+
 static atomic_int reads, writes;
+
+__attribute__((constructor)) static void start(void)
+{
+    forbid_uring();
+}
 
 static bool is_mode(const char *mode)
 {

@@ -260,6 +260,10 @@ went_on() {
 }
 failing 1 full 30 --save full
 went_on 0
+# The same bits where the system refuses io_uring.
+LD_PRELOAD=$bad well 1 "${small[@]}" --train-iters 6 --weight-hash "${disk[@]}"
+[ "$(weight_hash out)" = "$whole" ] && ! grep 'by io_uring' out \
+    || fail "without io_uring: $(cat out err)"
 # The disk of one rank ends the job of two.
 layout 1 2
 BAD_RANK=1 failing 2 full 20 --save full "${parallel[@]}"

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +27,7 @@
 #include "runtime/file/offload_dir.h"
 #include "runtime/file/offload_file.h"
 #include "tests/file_limit.h"
+#include "tests/forbid_uring.h"
 
 static char dir[] = "/tmp/mtlm-offload.XXXXXX";
 
@@ -118,6 +120,40 @@ static int open_beside(void)
     return found;
 }
 
+/* Returns whether this build and this system have io_uring. */
+static bool has_uring(void)
+{
+#ifdef HAVE_LIBURING
+    char parameters[256] = {0};
+    const long fd = syscall(__NR_io_uring_setup, 1, parameters);
+
+    if (fd >= 0)
+        close((int) fd);
+    return fd >= 0;
+#else
+    return false;
+#endif
+}
+
+static void test_direct_files_go_by_io_uring(void **state)
+{
+    struct mtlm_offload_file *file = create_file();
+
+    (void) state;
+    assert_int_equal(mtlm_offload_file_has_rings(file),
+                     mtlm_offload_file_is_direct(file) && has_uring());
+    mtlm_offload_file_destroy(file);
+}
+
+/* All tests behind this one go the other way. */
+static void test_io_uring_can_be_forbidden(void **state)
+{
+    (void) state;
+    if (!forbid_uring())
+        skip();
+    assert_false(has_uring());
+}
+
 static void test_values_come_back(void **state)
 {
     struct mtlm_offload_file *file = create_file();
@@ -175,6 +211,38 @@ static void test_bytes_across_pieces(void **state)
                      0);
     assert_memory_equal(values, got, sizeof(got));
     mtlm_offload_file_destroy(file);
+}
+
+/* Pieces that travel as many requests. */
+static void test_large_pieces(void **state)
+{
+    enum { PIECES = 2, LARGE = (20 << 20) + 4096 };
+    const int64_t bytes[PIECES] = {LARGE, LARGE};
+    char *out = aligned_alloc(MTLM_OFFLOAD_ALIGN, PIECES * LARGE);
+    char *in = aligned_alloc(MTLM_OFFLOAD_ALIGN, PIECES * LARGE), byte;
+    struct mtlm_error err;
+    struct mtlm_offload_file *file =
+        mtlm_offload_file_create(dir, bytes, PIECES, &err);
+    int fd;
+
+    (void) state;
+    assert_true(out && in && file);
+    for (int64_t i = 0; i < PIECES * LARGE; i++)
+        out[i] = byte_of(0, i / 4096, (int) i);
+    assert_int_equal(mtlm_offload_file_write(file, 0, PIECES, out, &err), 0);
+    assert_int_equal(mtlm_offload_file_read(file, 0, PIECES, in, &err), 0);
+    assert_memory_equal(in, out, PIECES * LARGE);
+    fd = open_beside();
+    byte = (char) ~out[LARGE + 7777777];
+    assert_int_equal(pwrite(fd, &byte, 1, LARGE + 7777777), 1);
+    fsync(fd);
+    close(fd);
+    assert_int_equal(mtlm_offload_file_read(file, 0, 1, in, &err), 0);
+    assert_int_equal(mtlm_offload_file_read(file, 0, PIECES, in, &err), -1);
+    assert_non_null(strstr(err.text, "came back changed"));
+    mtlm_offload_file_destroy(file);
+    free(out);
+    free(in);
 }
 
 static void test_one_piece_anywhere(void **state)
@@ -441,10 +509,13 @@ static int remove_dir(void **state)
     return rmdir(dir);
 }
 
+/* All tests by io_uring, where there is one, and then without. */
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_direct_files_go_by_io_uring),
         cmocka_unit_test(test_values_come_back),
+        cmocka_unit_test(test_large_pieces),
         cmocka_unit_test(test_one_piece_anywhere),
         cmocka_unit_test(test_bytes_across_pieces),
         cmocka_unit_test(test_a_changed_byte_is_noticed),
@@ -456,7 +527,12 @@ int main(void)
         cmocka_unit_test(test_two_files_do_not_meet),
         cmocka_unit_test(test_a_killed_process_leaves_nothing),
         cmocka_unit_test(test_threads_use_different_pieces),
+        cmocka_unit_test(test_io_uring_can_be_forbidden),
     };
+    enum { TESTS = sizeof(tests) / sizeof(tests[0]) };
+    struct CMUnitTest both[2 * TESTS - 1];
 
-    return cmocka_run_group_tests(tests, make_dir, remove_dir);
+    memcpy(both, tests, sizeof(tests));
+    memcpy(both + TESTS, tests, sizeof(tests) - sizeof(tests[0]));
+    return cmocka_run_group_tests(both, make_dir, remove_dir);
 }

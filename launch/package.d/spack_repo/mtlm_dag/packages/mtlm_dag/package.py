@@ -32,6 +32,7 @@ class MtlmDag(AutotoolsPackage):
     depends_on("inih")
     depends_on("glpk")
     depends_on("jansson@2.12:")
+    depends_on("liburing")
     depends_on("utf8proc@2.4:")
     depends_on("xxhash@0.8:")
     # mtlm-run starts mpirun by setpriv; mtlm-compare is a Python script.
