@@ -9,6 +9,7 @@
 #include "launch/job/job_offload.h"
 #include "launch/log/progress.h"
 #include "launch/options/options_offload.h"
+#include "launch/plan/disk_note.h"
 #include "launch/plan/offload_forecast.h"
 #include "runtime/base/plural.h"
 #include "runtime/disk/io.h"
@@ -108,6 +109,18 @@ static void print_state(const struct mtlm_job *job)
     free(dir);
 }
 
+/* Prints what the directory lies on, if on no disk of this machine. */
+static void print_note(const struct mtlm_job *job)
+{
+    char *dir = mtlm_options_offload_dir(&job->options);
+    char *note = mtlm_disk_note(dir);
+
+    if (note)
+        printf("offload: %s\n", note);
+    free(note);
+    free(dir);
+}
+
 /* Prints the seconds that the disk and the cores need at least. */
 static void print_bounds(const struct mtlm_job *job,
                          const struct mtlm_offload_rates *rates,
@@ -139,12 +152,15 @@ static void print_seconds(const struct mtlm_job *job)
                                     "offload: ", stdout);
     else
         print_bounds(job, &rates, products, disk);
-    printf("offload: faster %s\n",
-           disk > products
-               ? "with more samples an iteration (--global-batch-size), more "
-                 "memory, or a faster --offload-dir"
-               : "with fewer samples an iteration (--global-batch-size), more "
-                 "cores, or more machines (mpirun -n N)");
+    if (disk > products)
+        printf("offload: the disk takes %.3g times as long as the products: "
+               "faster with more samples an iteration (--global-batch-size), "
+               "more memory, or a faster --offload-dir\n",
+               disk / products);
+    else
+        printf("offload: faster with fewer samples an iteration "
+               "(--global-batch-size), more cores, or more machines (mpirun -n "
+               "N)\n");
 }
 
 void mtlm_job_offload_print(const struct mtlm_job *job)
@@ -152,6 +168,7 @@ void mtlm_job_offload_print(const struct mtlm_job *job)
     if (!job->offload_file)
         return;
     print_state(job);
+    print_note(job);
     if (job->offload_speed.read > 0 && job->offload_speed.written > 0)
         print_seconds(job);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "launch/options/options_offload.h"
+#include "launch/plan/disk_note.h"
 #include "launch/plan/offload_forecast.h"
 #include "launch/plan/plan_disk.h"
 #include "runtime/file/offload_dir.h"
@@ -37,7 +38,7 @@ void mtlm_plan_disk(const struct mtlm_options *options,
     const struct mtlm_layout *l = &outline->layout;
     const int ranks = l->tp * l->dp; /* of a stage */
     double all = 0, busiest = 0, room;
-    char *dir;
+    char *dir, *note;
 
     for (int i = 0; i < l->pp; i++) {
         const struct mtlm_plan *p = &outline->plan[i];
@@ -65,6 +66,10 @@ void mtlm_plan_disk(const struct mtlm_options *options,
             "1 GB/s moves the fullest rank's bytes of an iteration in %.3g s\n",
             mtlm_layout_ranks(l), mtlm_layout_ranks(l) > 1 ? "s" : "",
             all / GIB, dir, room > 0 ? room / GIB : 0, busiest / 1e9);
+    note = mtlm_disk_note(dir);
+    if (note)
+        fprintf(out, "%s\n", note);
+    free(note);
     free(dir);
     print_forecast(options, config, outline, per_host, out);
 }

@@ -54,17 +54,39 @@ static double free_bytes(const char *dir)
     return rc < 0 ? -1 : (double) at.f_bavail * at.f_frsize;
 }
 
+/* Returns the nearest directory that exists, dir or one above it; the caller
+ * frees the text. */
+static char *find_nearest(const char *dir)
+{
+    char *path = mtlm_disk_absolute(dir);
+
+    while (*path && free_bytes(path) < 0) {
+        char *end = strrchr(path, '/');
+
+        *(end ? end : path) = '\0';
+    }
+    if (*path)
+        return path;
+    free(path);
+    return mtlm_strdup("/");
+}
+
 double mtlm_offload_dir_room(const char *dir)
 {
-    char *path = mtlm_disk_absolute(dir), *end;
-    double room = free_bytes(path);
+    char *path = find_nearest(dir);
+    const double room = free_bytes(path);
 
-    while (room < 0 && (end = strrchr(path, '/'))) {
-        *end = '\0';
-        room = free_bytes(*path ? path : "/");
-    }
     free(path);
     return room;
+}
+
+struct mtlm_file_system mtlm_offload_dir_file_system(const char *dir)
+{
+    char *path = find_nearest(dir);
+    const struct mtlm_file_system found = mtlm_file_system_of(path);
+
+    free(path);
+    return found;
 }
 
 int mtlm_offload_dir_check(const char *dir, double bytes,

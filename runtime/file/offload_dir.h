@@ -5,6 +5,7 @@
  * (runtime/file/offload_file.h). */
 
 #include "runtime/base/error.h"
+#include "runtime/file/file_system.h"
 
 /* Returns the directory of the user's cache for offloaded state:
  * $XDG_CACHE_HOME/mtlm-dag/offload, or ~/.cache/mtlm-dag/offload.  The caller
@@ -21,5 +22,9 @@ int mtlm_offload_dir_check(const char *dir, double bytes,
 /* Returns the free bytes for dir: of the nearest directory that exists.  -1:
  * unknown. */
 double mtlm_offload_dir_room(const char *dir);
+
+/* Returns the file system of dir, or of the nearest directory above that
+ * exists. */
+struct mtlm_file_system mtlm_offload_dir_file_system(const char *dir);
 
 #endif /* MTLM_OFFLOAD_DIR_H */

@@ -201,6 +201,8 @@ well 1 "${large[@]}"
 memory=$(moments out)
 well 1 "${large[@]}" "${disk[@]}"
 on_disk=$(moments out)
+grep -q '^offload: .*faster with .*--global-batch-size' out \
+    || fail "what is faster: $(cat out)"
 printf '%s %s\n' "$memory" "$on_disk" | awk '{ exit !($2 > 0 && $2 < $1) }' \
     || fail "moments: $on_disk MiB of $memory"
 forecast='an iteration takes about [0-9.e+-]* s: matrix products .* of the GEMM floor'
@@ -213,6 +215,18 @@ grep -q "GiB in $scratch, where" out || fail "the plan does not say where"
 grep -q "^At the rates of this machine $forecast" out \
     || fail "the plan has no forecast: $(cat out)"
 nothing_left 'a plan'
+
+# Memory that passes for a disk is told, by plan and run.
+if [ "$(stat -f -c %T /dev/shm 2>/dev/null)" = tmpfs ]; then
+    shm=/dev/shm/mtlm-offload.$$
+    for plan in '' --dry-run; do
+        well 1 "${small[@]}" --train-iters 2 --offload optimizer \
+            --offload-dir $shm $plan
+        grep -q "$shm is on tmpfs, which is memory" out \
+            || fail "tmpfs $plan: $(cat out)"
+    done
+    rmdir $shm || fail "$shm: $(ls -A $shm)"
+fi
 
 # No room at the start: refused with both numbers, nothing left.
 (
