@@ -101,7 +101,7 @@ static void work_out_choice(const struct mtlm_wish *wish,
 
     if (wish->hurry) {
         choice->need = first_rank(config, hosts);
-        if (choice->need > hosts->available)
+        if (TO_SPARE * choice->need > hosts->available)
             return;
     }
     outline = mtlm_outline_create(config, hosts->process_bytes);

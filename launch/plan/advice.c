@@ -111,6 +111,26 @@ static double moment_bytes(const struct mtlm_program_config *config)
                                                 : 12;
 }
 
+/* A rank's share of a job shrinks no faster than the number of ranks grows, up
+ * to this, while each rank has so many layers. */
+#define SHRINKS 0.9
+enum { SHARED_LAYERS = 64 };
+
+/* Returns the next number of machines to try after `machines`, each of which
+ * needs `need` bytes at least.  Graphs of many layers take long to build: no
+ * number of them is tried that is too small for sure. */
+static double next_machines(double machines, double need,
+                            const struct mtlm_wish *wish,
+                            const struct mtlm_hosts *hosts)
+{
+    const double too_few =
+        isfinite(need) ? SHRINKS * machines * need / hosts->available : 0;
+    const double many_layers = (double) wish->config.model.num_layers
+                               / ((double) SHARED_LAYERS * hosts->per_host);
+
+    return fmax(machines + 1, floor(fmin(too_few, many_layers)));
+}
+
 /* Finds the fewest machines; false: no number of machines is enough. */
 static bool more_machines(const struct mtlm_wish *wish,
                           struct mtlm_hosts *hosts, struct mtlm_choice *choice)
@@ -122,13 +142,17 @@ static bool more_machines(const struct mtlm_wish *wish,
         (mtlm_dtype_bytes(one.value) + sizeof(mtlm_real) + moment_bytes(&one))
         * mtlm_model_parameters(&one.model);
     const double each = hosts->available * (hosts->gpus ? hosts->per_host : 1);
-    double machines = ceil(least / each);
+    double machines = ceil(least / each), need;
 
     for (machines = fmax(machines, 2); machines * hosts->per_host <= MANY_RANKS;
-         machines++) {
+         machines = next_machines(machines, need, wish, hosts)) {
         hosts->ranks = machines * hosts->per_host;
-        if (mtlm_choose(wish, hosts, choice) == 0 && choice->fits)
+        need = 0;
+        if (mtlm_choose(wish, hosts, choice) < 0)
+            continue;
+        if (choice->fits)
             return true;
+        need = choice->need;
     }
     return false;
 }

@@ -275,6 +275,22 @@ static void test_what_is_far_too_large_is_not_worked_out(void **state)
     assert_true(isinf(choose(&wish, 1, 1, 1e9).need));
 }
 
+/* In a hurry, what a rank lacks is known before the other ranks' graphs. */
+static void test_a_hurry_plans_no_rank_beside_one_that_does_not_fit(
+    void **state)
+{
+    struct mtlm_wish wish = small_wish();
+    double need;
+
+    (void) state;
+    wish.hurry = true;
+    need = choose(&wish, 1, 1, 1e9).need;
+    assert_true(choose(&wish, 1, 1, 1.06 * need).fits);
+    assert_false(choose(&wish, 1, 1, 1.06 * need).least);
+    assert_false(choose(&wish, 1, 1, 1.04 * need).fits); /* no margin */
+    assert_true(choose(&wish, 1, 1, 1.04 * need).least);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -287,6 +303,8 @@ int main(void)
         cmocka_unit_test(test_all_reduces_get_a_microbatch_to_hide_under),
         cmocka_unit_test(test_some_numbers_of_ranks_cannot_share_a_model),
         cmocka_unit_test(test_what_is_far_too_large_is_not_worked_out),
+        cmocka_unit_test(
+            test_a_hurry_plans_no_rank_beside_one_that_does_not_fit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

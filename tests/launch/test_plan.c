@@ -232,6 +232,34 @@ static char *command_after(const char *advice, const char *begin, int *ranks)
     return strndup(run, strcspn(run, "\n"));
 }
 
+/* Not every number of machines is tried where graphs are large, yet no number
+ * below would do. */
+static void test_advice_has_the_fewest_machines_of_many_layers(void **state)
+{
+    const struct mtlm_hosts one = {
+        .ranks = 1, .per_host = 1, .available = 2 * GIB};
+    struct mtlm_hosts hosts = one;
+    struct mtlm_choice choice;
+    struct mtlm_wish wish;
+    char *advice, *command;
+    int ranks;
+
+    (void) state;
+    accepts("--model gpt-tiny --num-layers 2000 --micro-batch-size 1 "
+            "--global-batch-size 1 --offload none");
+    wish = mtlm_layout_choice_wish(&options, 1);
+    advice = mtlm_advice(&options, &wish, &hosts, 1);
+    command = command_after(advice, "It fits on ", &ranks);
+    assert_true(ranks > 4);
+    wish.layout_free = wish.hurry = true;
+    for (hosts.ranks = 2; hosts.ranks < ranks; hosts.ranks++)
+        assert_false(mtlm_choose(&wish, &hosts, &choice) == 0 && choice.fits);
+    accepts(command);
+    assert_true(choice_for(ranks, 1, one.available / GIB).fits);
+    free(command);
+    free(advice);
+}
+
 /* Moments on a disk where that is enough, and nobody asked for them yet. */
 /* A full disk is named with its need. */
 static void test_advice_names_a_disk_without_room(void **state)
@@ -432,6 +460,7 @@ int main(void)
         cmocka_unit_test(test_a_gpu_that_is_too_small_or_full_is_said),
         cmocka_unit_test(test_advice_counts_the_gpus_of_machines),
         cmocka_unit_test(test_advice_names_the_disk),
+        cmocka_unit_test(test_advice_has_the_fewest_machines_of_many_layers),
         cmocka_unit_test(test_advice_names_a_disk_without_room),
         cmocka_unit_test(test_what_does_not_fit_is_said_with_its_numbers),
         cmocka_unit_test(test_advised_commands_fit),
