@@ -63,23 +63,27 @@ void mtlm_pool_bwd_cuda(void *const ptr[], const struct mtlm_call *call,
               mtlm_shape_elems(&call->shape[POOLB_DY]), call, context);
 }
 
-/* A part of a tensor of full_cols columns that begins at element first. */
+/* x [., across] is a part of a tensor of full_cols columns: a shard of cols
+ * columns that begins at element `first` of the tensor, from the shard's
+ * element `piece` on. */
 template <typename T> struct fill : mtlm_row_work<1> {
     T *x;
-    int64_t cols, first, full_cols;
+    int64_t across, piece, cols, first, full_cols;
     uint64_t seed, stream;
     double mean, std;
 
     __device__ void at(int64_t r, int64_t c, float (&)[1],
                        float (&)[1][1]) const
     {
-        const int64_t e = first + r * full_cols + c;
+        const int64_t i = r * across + c;
+        const int64_t e =
+            first + (piece + i) / cols * full_cols + (piece + i) % cols;
         uint32_t word[4];
         double normal[2];
 
         mtlm_philox(seed, stream, e / 4, word);
         mtlm_normal_pair(e % 4 < 2 ? word : word + 2, normal);
-        x[r * cols + c] = mtlm_round<T>(
+        x[i] = mtlm_round<T>(
             (float) (mean + std * (e % 2 ? normal[1] : normal[0])));
     }
 };
@@ -98,7 +102,7 @@ void mtlm_fill_cuda(void *const ptr[], const struct mtlm_call *call,
                     const struct mtlm_context *context)
 {
     const int64_t n = mtlm_shape_elems(&call->shape[FILL_X]);
-    const int64_t cols = mtlm_shape_cols(&call->shape[FILL_X]);
+    const int64_t across = mtlm_shape_cols(&call->shape[FILL_X]);
     const auto &attr = call->attr.fill;
 
     mtlm_dispatch(call->value, [&](auto t) {
@@ -113,14 +117,16 @@ void mtlm_fill_cuda(void *const ptr[], const struct mtlm_call *call,
             mtlm_over_rows(
                 fill<T>{{},
                         (T *) ptr[FILL_X],
-                        cols,
+                        across,
+                        attr.first,
+                        attr.cols ? attr.cols : across,
                         attr.first_row * attr.full_cols + attr.first_col,
                         attr.full_cols,
                         attr.seed,
                         mtlm_philox_param_stream(attr.param),
                         attr.mean,
                         attr.std},
-                n / cols, cols, context->device);
+                n / across, across, context->device);
     });
 }
 

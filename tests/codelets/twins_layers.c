@@ -346,12 +346,23 @@ void test_fill_and_zero(void **state)
                        .first_row = 17,
                        .first_col = 602},
          .shape = {x}},
+        /* A piece of that shard. */
+        {.kind = MTLM_OP_FILL,
+         .attr.fill = {.std = 0.02,
+                       .seed = 1234,
+                       .param = 5,
+                       .full_cols = 1003,
+                       .first_row = 17,
+                       .first_col = 602,
+                       .first = 1000,
+                       .cols = 301},
+         .shape = {MTLM_SHAPE(4001)}},
         {.kind = MTLM_OP_FILL, .attr.fill = {.mean = 1}, .shape = {x}},
         {.kind = MTLM_OP_ZERO, .shape = {MTLM_SHAPE(37)}},
     };
 
     (void) state;
-    compare_all(calls, 3);
+    compare_all(calls, 4);
 }
 
 #endif
