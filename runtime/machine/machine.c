@@ -3,6 +3,7 @@
 
 #include "config.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -140,6 +141,11 @@ static void allow_any_number_of_tasks(void)
     unsetenv("STARPU_LIMIT_MIN_SUBMITTED_TASKS");
 }
 
+/* StarPU takes memory of a GPU in chunks of 32 MiB: with a smaller limit its
+ * first allocation waits for ever.  A chunk is part of
+ * MTLM_GPU_LIBRARIES_BYTES. */
+#define LEAST_MIB 64.0
+
 /* Gives StarPU one device; its variables must not name another. */
 static void take_gpu(const struct mtlm_machine_config *config,
                      struct starpu_conf *conf)
@@ -153,7 +159,8 @@ static void take_gpu(const struct mtlm_machine_config *config,
         return;
     conf->use_explicit_workers_cuda_gpuid = 1;
     conf->workers_cuda_gpuid[0] = config->gpu;
-    snprintf(text, sizeof(text), "%.0f", config->gpu_bytes / (1 << 20));
+    snprintf(text, sizeof(text), "%.0f",
+             fmax(config->gpu_bytes / (1 << 20), LEAST_MIB));
     setenv("STARPU_LIMIT_CUDA_MEM", text, 0);
     /* With 1, StarPU starts a task when the previous one has ended: the device
      * is idle after each task.  With 2, one task waits behind the running one,
