@@ -91,6 +91,16 @@ double mtlm_choose_need(const struct mtlm_hosts *hosts,
                        : mtlm_outline_host_bytes(outline, hosts->per_host);
 }
 
+/* Returns whether the hosts of GPUs have room for the state that travels
+ * there. */
+static bool hosts_have_room(const struct mtlm_hosts *hosts,
+                            const struct mtlm_outline *outline)
+{
+    return !hosts->gpus || hosts->disk <= 0 || outline->plan[0].file_bytes == 0
+           || TO_SPARE * mtlm_outline_beside_bytes(outline, hosts->per_host)
+                  <= hosts->disk;
+}
+
 /* Sets the choice's need, fits and seconds. */
 static void work_out_choice(const struct mtlm_wish *wish,
                             const struct mtlm_hosts *hosts,
@@ -107,7 +117,8 @@ static void work_out_choice(const struct mtlm_wish *wish,
     outline = mtlm_outline_create(config, hosts->process_bytes);
     choice->need = mtlm_choose_need(hosts, &outline);
     choice->least = false;
-    choice->fits = TO_SPARE * choice->need <= hosts->available;
+    choice->fits = TO_SPARE * choice->need <= hosts->available
+                   && hosts_have_room(hosts, &outline);
     for (int i = 0; i < choice->pp; i++)
         if (mtlm_plan_check_counts(&outline.plan[i], NULL) < 0)
             choice->fits = false;

@@ -14,9 +14,11 @@ struct mtlm_hosts {
     /* Available bytes of the machine with the least memory.  With GPUs: of the
      * GPU with the least memory, for one rank. */
     double available;
-    bool elsewhere;       /* the job has other machines, of unknown memory: no
-                           * micro batch shrinks to fit */
-    double disk;          /* free bytes for offloaded state, on each machine */
+    bool elsewhere; /* the job has other machines, of unknown memory: no
+                     * micro batch shrinks to fit */
+    /* Free bytes for offloaded state, on each machine: of a disk.  With GPUs:
+     * of host memory, for all that ranks keep there.  0: none, or unknown. */
+    double disk;
     double disk_need;     /* bytes with which the job would fit; 0: unknown */
     double unshared;      /* available, if no other process used the GPU */
     double process_bytes; /* resident bytes of each process before the choice */
@@ -51,7 +53,7 @@ struct mtlm_choice {
     int tp, pp, dp;
     int64_t micro_batch;
     double window;  /* alpha */
-    bool fits;      /* into memory, with a margin */
+    bool fits;      /* into memory of machine or GPU and host, with a margin */
     double need;    /* bytes on the fullest machine, or GPU */
     double seconds; /* forecast of an iteration; 0: not compared */
     bool least;     /* need is a lower bound, not an exact plan */

@@ -42,6 +42,7 @@ struct mtlm_cluster {
     bool timed;
     double forward_s, backward_s, weight_s;
     double memory_bytes;            /* memory of a device; 0: unknown */
+    double host_memory_bytes;       /* memory of a host; 0: unknown */
     int64_t devices;                /* ranks per host; 0: all ranks share a
                                      * host */
     int64_t hosts;                  /* 0: unknown */

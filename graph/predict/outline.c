@@ -51,7 +51,10 @@ const struct mtlm_plan *mtlm_outline_plan(const struct mtlm_outline *outline,
     return &outline->plan[layout.pp_rank];
 }
 
-double mtlm_outline_host_bytes(const struct mtlm_outline *outline, int per_host)
+/* Returns the largest sum of bytes() over per_host ranks with consecutive
+ * numbers. */
+static double most_on_host(const struct mtlm_outline *outline, int per_host,
+                           double (*bytes)(const struct mtlm_plan *plan))
 {
     const int ranks = mtlm_layout_ranks(&outline->layout);
     double most = 0;
@@ -60,10 +63,26 @@ double mtlm_outline_host_bytes(const struct mtlm_outline *outline, int per_host)
         double host = 0;
 
         for (int r = first; r < ranks && r < first + per_host; r++)
-            host += mtlm_plan_more_bytes(mtlm_outline_plan(outline, r));
+            host += bytes(mtlm_outline_plan(outline, r));
         most = fmax(most, host);
     }
     return most;
+}
+
+double mtlm_outline_host_bytes(const struct mtlm_outline *outline, int per_host)
+{
+    return most_on_host(outline, per_host, mtlm_plan_more_bytes);
+}
+
+static double beside_gpu(const struct mtlm_plan *plan)
+{
+    return mtlm_plan_beside_gpu_bytes(plan, false);
+}
+
+double mtlm_outline_beside_bytes(const struct mtlm_outline *outline,
+                                 int per_host)
+{
+    return most_on_host(outline, per_host, beside_gpu);
 }
 
 double mtlm_outline_gpu_bytes(const struct mtlm_outline *outline)

@@ -35,6 +35,12 @@ const struct mtlm_plan *mtlm_outline_plan(const struct mtlm_outline *outline,
 double mtlm_outline_host_bytes(const struct mtlm_outline *outline,
                                int per_host);
 
+/* Returns the host memory in bytes that ranks with GPUs take on a machine: the
+ * largest sum over per_host ranks with consecutive numbers, beyond
+ * process_bytes.  Messages count as if they passed through the host. */
+double mtlm_outline_beside_bytes(const struct mtlm_outline *outline,
+                                 int per_host);
+
 /* Returns the GPU memory in bytes of the rank that needs most. */
 double mtlm_outline_gpu_bytes(const struct mtlm_outline *outline);
 

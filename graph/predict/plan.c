@@ -87,11 +87,12 @@ static bool is_staged(const struct mtlm_node *node, bool nccl)
 
 static void mark_tensor(bool *tensor, const struct mtlm_tensor *t)
 {
-    if (t)
+    if (t && t->piece < 0)
         tensor[mtlm_tensor_slot(t, 0).owner->id] = true;
 }
 
-/* Marks the tensors that the host fills from a checkpoint. */
+/* Marks the tensors that the host fills from a checkpoint; those that travel
+ * go to their pieces instead. */
 static void mark_loaded(const struct mtlm_program *program, bool *tensor)
 {
     const int loads = program->config.loads;
@@ -353,7 +354,7 @@ double mtlm_plan_gpu_bytes(const struct mtlm_plan *plan)
 double mtlm_plan_beside_gpu_bytes(const struct mtlm_plan *plan, bool nccl)
 {
     return plan->runtime_bytes + plan->saved_bytes + plan->gpu_load_bytes
-           - plan->cpu_kernel_bytes - plan->process_bytes
+           - plan->cpu_kernel_bytes - plan->process_bytes + plan->file_bytes
            + (nccl ? plan->staged_nccl_bytes : plan->staged_bytes);
 }
 

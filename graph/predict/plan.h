@@ -54,8 +54,9 @@ struct mtlm_plan {
     double flops; /* of this rank */
     double again; /* part of flops that recomputation adds */
     struct mtlm_traffic traffic[MTLM_TRAFFIC_COUNT];
-    /* From and to the disk of --offload, per iteration; size of the rank's file
-     * there.  All 0 without offloaded state. */
+    /* Loaded and stored by --offload, per iteration; size of the rank's file.
+     * With a GPU, host memory takes the place of the file.  All 0 without
+     * offloaded state. */
     double loaded_bytes, stored_bytes, file_bytes;
     struct mtlm_window window; /* of the rank's first chunk */
     /* Elements of the largest tensor and of the longest message; names of both.
@@ -78,7 +79,8 @@ double mtlm_plan_more_bytes(const struct mtlm_plan *plan);
 double mtlm_plan_gpu_bytes(const struct mtlm_plan *plan);
 
 /* Returns the bytes of host memory that a rank with a GPU takes beyond
- * process_bytes.  nccl: NCCL carries the collectives. */
+ * process_bytes, with its offloaded state.  nccl: NCCL carries the
+ * collectives. */
 double mtlm_plan_beside_gpu_bytes(const struct mtlm_plan *plan, bool nccl);
 
 /* Refuses (MTLM_EXIT_RESOURCE) a tensor of more than UINT32_MAX elements

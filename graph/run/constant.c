@@ -24,6 +24,14 @@ static void note_uses(const struct mtlm_items *items, int *access)
     }
 }
 
+/* Returns whether loads acquire the tensor, which then needs an order: beside a
+ * GPU (graph/run/held.h). */
+static bool is_held(const struct mtlm_run *run,
+                    const struct mtlm_tensor *tensor)
+{
+    return run->held && tensor->unit >= 0;
+}
+
 void mtlm_run_fix_constants(struct mtlm_run *run,
                             const struct mtlm_items *const *list, int n)
 {
@@ -32,9 +40,12 @@ void mtlm_run_fix_constants(struct mtlm_run *run,
 
     for (int i = 0; i < n; i++)
         note_uses(list[i], access);
-    for (int i = 0; i < graph->n_tensors; i++)
-        for (int s = 0; access[i] == READ && s < graph->tensor[i]->slots; s++)
+    for (int i = 0; i < graph->n_tensors; i++) {
+        if (access[i] != READ || is_held(run, graph->tensor[i]))
+            continue;
+        for (int s = 0; s < graph->tensor[i]->slots; s++)
             starpu_data_set_sequential_consistency_flag(run->data.handle[i][s],
                                                         0);
+    }
     free(access);
 }

@@ -121,6 +121,9 @@ static void post_transfer(struct mtlm_run *run, const struct mtlm_item *item,
 {
     const struct mtlm_node *node = item->node;
     const struct mtlm_submission at = submission_of(item, pass);
+    const struct mtlm_held held =
+        mtlm_held_of(run->held, run->program, node->call.attr.disk.first);
+    starpu_data_handle_t *handles = mtlm_held_handles(&held, &run->data, &at);
     struct starpu_data_descr *control =
         mtlm_calloc(mtlm_node_n_uses(node), sizeof(*control));
     struct mtlm_io_request request = {
@@ -130,6 +133,8 @@ static void post_transfer(struct mtlm_run *run, const struct mtlm_item *item,
         .n = node->call.attr.disk.n,
         .zeros = node->call.attr.disk.zeros,
         .slot = mtlm_run_data_handle(&run->data, node->operand[0], &at),
+        .held = handles,
+        .n_held = held.n,
         .control = control,
         .n_control = mtlm_run_message_control(&run->data, node, &at, control),
         .recorded = pass->record,
@@ -138,6 +143,7 @@ static void post_transfer(struct mtlm_run *run, const struct mtlm_item *item,
     request.node = mtlm_run_watch_node(
         run->watch, item, at.use, &request.record, microbatches_of(pass), 0);
     mtlm_io_post(run->config.io, &request);
+    free(handles);
     free(control);
 }
 

@@ -55,6 +55,7 @@ struct mtlm_run *mtlm_run_create(const struct mtlm_run_config *config)
     run->version = run->begin.iteration + MTLM_VERSIONS - 1;
     mtlm_run_data_create(&run->data, program, config->synthetic != NULL,
                          mtlm_engine_node(config->engine) == STARPU_MAIN_RAM);
+    run->held = mtlm_held_create(&run->data);
     if (config->recorder) {
         run->recorded = mtlm_run_record_create(program, config->recorder);
         starpu_profiling_status_set(STARPU_PROFILING_ENABLE);
@@ -85,6 +86,7 @@ void mtlm_run_destroy(struct mtlm_run *run)
 {
     mtlm_run_watch_destroy(run->watch);
     mtlm_run_end_records(run);
+    mtlm_held_destroy(run->held, run->program);
     mtlm_run_data_destroy(&run->data);
     free(run);
 }
@@ -304,9 +306,9 @@ void mtlm_run_read(struct mtlm_run *run, const struct mtlm_tensor *tensor,
         return;
     }
     mtlm_run_wait(run);
-    check_disk(mtlm_offload_file_get(run->config.file, tensor->piece,
-                                     tensor->piece_offset, memory,
-                                     (int64_t) mtlm_tensor_bytes(tensor), &err),
+    check_disk(mtlm_pieces_get(&run->config.pieces, tensor->piece,
+                               tensor->piece_offset, memory,
+                               (int64_t) mtlm_tensor_bytes(tensor), &err),
                &err);
 }
 
@@ -336,9 +338,9 @@ void mtlm_run_saved_read(const struct mtlm_run *run,
 {
     struct mtlm_error err;
 
-    check_disk(mtlm_offload_file_get(run->config.file, tensor->piece,
-                                     tensor->piece_offset, memory,
-                                     (int64_t) mtlm_tensor_bytes(tensor), &err),
+    check_disk(mtlm_pieces_get(&run->config.pieces, tensor->piece,
+                               tensor->piece_offset, memory,
+                               (int64_t) mtlm_tensor_bytes(tensor), &err),
                &err);
 }
 
@@ -352,9 +354,9 @@ void mtlm_run_write(struct mtlm_run *run, const struct mtlm_tensor *tensor,
         return;
     }
     mtlm_run_wait(run);
-    check_disk(mtlm_offload_file_put(run->config.file, tensor->piece,
-                                     tensor->piece_offset, memory,
-                                     (int64_t) mtlm_tensor_bytes(tensor), &err),
+    check_disk(mtlm_pieces_put(&run->config.pieces, tensor->piece,
+                               tensor->piece_offset, memory,
+                               (int64_t) mtlm_tensor_bytes(tensor), &err),
                &err);
 }
 

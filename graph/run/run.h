@@ -7,19 +7,19 @@
 
 #include "graph/run/collective_plan.h"
 #include "graph/run/synthetic.h"
+#include "runtime/disk/pieces.h"
 #include "runtime/machine/recorder.h"
 
 struct mtlm_engine;
 struct mtlm_io;
-struct mtlm_offload_file;
 struct mtlm_run;
 
 /* Configuration of a run; all pointers are borrowed. */
 struct mtlm_run_config {
     const struct mtlm_program *program;
     struct mtlm_engine *engine;
-    /* The file of offloaded state and its threads; NULL without such state. */
-    struct mtlm_offload_file *file;
+    /* Offloaded state and its threads; empty without such state. */
+    struct mtlm_pieces pieces;
     struct mtlm_io *io;
     struct mtlm_recorder *recorder; /* NULL: no recording */
     int rank;

@@ -4,7 +4,7 @@
 /* A run's state, and the submission of one item: for run.c, item.c and
  * decoder.c only. */
 
-#include "graph/run/data.h"
+#include "graph/run/held.h"
 #include "graph/run/run.h"
 #include "graph/schedule/priority.h"
 
@@ -17,6 +17,7 @@ struct mtlm_run {
     /* position of the last submitted iteration */
     struct mtlm_ramp_place place;
     struct mtlm_run_data data;
+    struct mtlm_held *held; /* NULL: no units, or no GPU */
     /* The iteration submitted last, whose versions the host reads; before the
      * first one, a number with the same versions as the iteration before. */
     int64_t version;

@@ -17,7 +17,7 @@
 #include "runtime/base/sample.h"
 #include "runtime/comm/engine.h"
 #include "runtime/comm/ranks.h"
-#include "runtime/file/offload_file.h"
+#include "runtime/disk/pieces.h"
 #include "runtime/machine/cpu.h"
 #include "runtime/machine/gpu.h"
 
@@ -97,8 +97,8 @@ struct mtlm_job {
     int64_t clock_offset_ns; /* clock of rank 0 minus ours at the start, if
                               * there is a recorder */
     struct mtlm_engine *engine;
-    struct mtlm_offload_file *offload_file; /* NULL: no offloaded state */
-    struct mtlm_io *io;                     /* its threads, or NULL */
+    struct mtlm_pieces offload; /* offloaded state */
+    struct mtlm_io *io;         /* its threads, or NULL */
     struct mtlm_offload_speed offload_speed;
     bool offload_failed; /* the disk refused state of this rank */
     struct mtlm_collective_plan collective_plan; /* --collective-order plan */

@@ -2,13 +2,17 @@
 
 #include "config.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "launch/job/job_gpus.h"
 #include "launch/job/job_transport.h"
 #include "launch/plan/layout_choice.h"
+#include "runtime/base/memory.h"
 #include "runtime/machine/gpu_detect.h"
+
+#define GIB (1024.0 * 1024 * 1024)
 
 int mtlm_job_gpus_find(struct mtlm_job *job, struct mtlm_error *err)
 {
@@ -101,4 +105,21 @@ double mtlm_job_gpus_beside_bytes(const struct mtlm_job *job)
 {
     return mtlm_plan_beside_gpu_bytes(&job->plan,
                                       job->transport == MTLM_TRANSPORT_NCCL);
+}
+
+int mtlm_job_gpus_check_host(const struct mtlm_job *job, struct mtlm_error *err)
+{
+    const double need =
+        mtlm_ranks_host_sum(job->ranks, mtlm_job_gpus_beside_bytes(job));
+    const double state = mtlm_ranks_host_sum(job->ranks, job->plan.file_bytes);
+    const double available = fmin(mtlm_memory_available(), job->hosts.disk);
+
+    if (state == 0 || need <= available)
+        return mtlm_plan_check(need, available, err);
+    return mtlm_error_set(
+        err, MTLM_EXIT_RESOURCE,
+        "not enough memory beside the GPUs: training needs %.2f GiB of host "
+        "memory on this machine, %.2f GiB of them for their state, and %.2f "
+        "GiB are available",
+        need / GIB, state / GIB, available / GIB);
 }

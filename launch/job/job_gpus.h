@@ -20,6 +20,11 @@ int mtlm_job_gpus_begin(struct mtlm_job *job, struct mtlm_error *err);
  * of the ranks with a GPU. */
 int mtlm_job_gpus_measure(struct mtlm_job *job, struct mtlm_error *err);
 
+/* Refuses (MTLM_EXIT_RESOURCE) a host with too little memory for what the ranks
+ * keep beside their GPUs.  Collective of the ranks with a GPU. */
+int mtlm_job_gpus_check_host(const struct mtlm_job *job,
+                             struct mtlm_error *err);
+
 /* Returns the bytes of host memory that job->plan takes if this rank has a
  * GPU. */
 double mtlm_job_gpus_beside_bytes(const struct mtlm_job *job);

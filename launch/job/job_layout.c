@@ -73,6 +73,7 @@ static void find_hosts(struct mtlm_job *job)
     if (job->gpu < 0)
         return;
     job->hosts.gpus = least(ranks, job->gpus.count);
+    job->hosts.disk = job->hosts.available;
     job->hosts.available = job->gpu_bytes;
     job->hosts.unshared = job->gpu_unshared_bytes;
 }

@@ -1,4 +1,5 @@
-/* Reserves the file of offloaded state, starts and stops its threads. */
+/* Reserves the file or the host memory of offloaded state, starts and stops its
+ * threads. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "runtime/base/plural.h"
 #include "runtime/disk/io.h"
 #include "runtime/file/offload_dir.h"
+#include "runtime/machine/data.h"
 
 #define MIB (1024.0 * 1024)
 
@@ -23,13 +25,13 @@ int mtlm_job_offload_check(struct mtlm_job *job, struct mtlm_error *err)
     char *dir;
     int rc;
 
-    if (job->options.offload == MTLM_OFFLOAD_NONE)
+    if (mtlm_options_offload_check_gpus(&job->options, job->gpu >= 0, err) < 0)
+        return -1;
+    if (job->options.offload == MTLM_OFFLOAD_NONE || job->gpu >= 0)
         return 0;
     bytes = mtlm_ranks_host_sum(job->ranks, mtlm_offload_bytes(job->program));
     if (bytes == 0)
         return 0;
-    if (mtlm_options_offload_check_gpus(&job->options, job->gpu >= 0, err) < 0)
-        return -1;
     dir = mtlm_options_offload_dir(&job->options);
     rc = mtlm_offload_dir_check(dir, bytes, err);
     free(dir);
@@ -41,24 +43,31 @@ int mtlm_job_offload_reserve(struct mtlm_job *job, struct mtlm_error *err)
     const struct mtlm_offloaded *o = &job->program->offloaded;
     char *dir;
 
-    if (o->n_units == 0)
+    if (o->n_units == 0 || job->gpu >= 0)
         return 0;
     dir = mtlm_options_offload_dir(&job->options);
-    job->offload_file =
+    job->offload.file =
         mtlm_offload_file_create(dir, o->piece, o->n_pieces, err);
     free(dir);
-    if (job->offload_file)
-        job->offload_speed = mtlm_offload_file_speed(job->offload_file);
-    return job->offload_file ? 0 : -1;
+    if (job->offload.file)
+        job->offload_speed = mtlm_offload_file_speed(job->offload.file);
+    return job->offload.file ? 0 : -1;
 }
 
 void mtlm_job_offload_start(struct mtlm_job *job)
 {
-    if (job->offload_file)
-        job->io = mtlm_io_start(
-            &(struct mtlm_io_config){.file = job->offload_file,
-                                     .threads = MTLM_JOB_OFFLOAD_THREADS,
-                                     .recorder = job->recorder});
+    const struct mtlm_offloaded *o = &job->program->offloaded;
+
+    if (o->n_units == 0)
+        return;
+    if (job->gpu >= 0)
+        job->offload.host =
+            mtlm_host_pieces_create(o->piece, o->n_pieces, mtlm_data_home());
+    job->io = mtlm_io_start(
+        &(struct mtlm_io_config){.pieces = job->offload,
+                                 .node = mtlm_data_home(),
+                                 .threads = MTLM_JOB_OFFLOAD_THREADS,
+                                 .recorder = job->recorder});
 }
 
 /* Returns the number of units of a kind. */
@@ -87,7 +96,6 @@ static void print_state(const struct mtlm_job *job)
     const int weights = count_units(job, MTLM_STORE_PARAM);
     const int inputs = count_units(job, MTLM_STORE_ACTIVATION)
                        / mtlm_stage_parts(&job->program->config);
-    char *dir = mtlm_options_offload_dir(&job->options);
 
     printf("offload: ");
     if (count_units(job, MTLM_STORE_MOMENT) > 0)
@@ -102,11 +110,25 @@ static void print_state(const struct mtlm_job *job)
         printf(" of %d buckets", job->program->n_buckets);
     if (inputs > 0)
         printf(", inputs of %d layer%s", inputs, mtlm_plural(inputs));
+}
+
+static void print_file(const struct mtlm_job *job)
+{
+    char *dir = mtlm_options_offload_dir(&job->options);
+
     printf(" of rank 0 in a file of %.1f MiB in %s%s; per iteration %.1f MiB "
            "read, %.1f MiB written\n",
-           job->plan.file_bytes / MIB, dir, way_of(job->offload_file),
+           job->plan.file_bytes / MIB, dir, way_of(job->offload.file),
            job->plan.loaded_bytes / MIB, job->plan.stored_bytes / MIB);
     free(dir);
+}
+
+static void print_host(const struct mtlm_job *job)
+{
+    printf(" of rank 0 in %.1f MiB of host memory; per iteration %.1f MiB to "
+           "the GPU, %.1f MiB from the GPU\n",
+           job->plan.file_bytes / MIB, job->plan.loaded_bytes / MIB,
+           job->plan.stored_bytes / MIB);
 }
 
 /* Prints what the directory lies on, if on no disk of this machine. */
@@ -165,9 +187,14 @@ static void print_seconds(const struct mtlm_job *job)
 
 void mtlm_job_offload_print(const struct mtlm_job *job)
 {
-    if (!job->offload_file)
+    if (!job->io)
         return;
     print_state(job);
+    if (job->offload.host) {
+        print_host(job);
+        return;
+    }
+    print_file(job);
     print_note(job);
     if (job->offload_speed.read > 0 && job->offload_speed.written > 0)
         print_seconds(job);

@@ -62,7 +62,7 @@ void mtlm_job_run_create(struct mtlm_job *job,
     job->run = mtlm_run_create(&(struct mtlm_run_config){
         .program = job->program,
         .engine = job->engine,
-        .file = job->offload_file,
+        .pieces = job->offload,
         .io = job->io,
         .recorder = job->recorder,
         .rank = mtlm_ranks_rank(job->ranks),

@@ -330,10 +330,10 @@
         "full: layers of a group, or recomputed layers of a stage")            \
     OPT(PARALLEL, OFFLOAD, "offload", CHOICE, offload, "auto", 0, 0,           \
         "none|optimizer|all|auto",                                             \
-        "state on a disk: Adam's moments and 16-bit weights' masters "         \
-        "(optimizer), and gradients, weights and inputs of recomputed layers " \
-        "(all), or what memory cannot hold (auto); memory has a few slots of " \
-        "each kind")                                                           \
+        "state on a disk, of a GPU in host memory: Adam's moments and 16-bit " \
+        "weights' masters (optimizer), and gradients, weights and inputs of "  \
+        "recomputed layers (all), or what memory cannot hold (auto); memory "  \
+        "has a few slots of each kind")                                        \
     OPT(PARALLEL, OFFLOAD_MEMORY, "offload-memory", REAL, offload_memory, "0", \
         0, 1e15, "BYTES",                                                      \
         "memory of this machine's ranks that --offload auto plans with "       \
@@ -342,6 +342,10 @@
         "DIR",                                                                 \
         "directory of that disk (default: mtlm-dag/offload in the user's "     \
         "cache directory)")                                                    \
+    OPT(PARALLEL, OFFLOAD_HOST, "offload-host", FLAG, offload_host, "no", 0,   \
+        0, NULL,                                                               \
+        "that state lives in host memory: what jobs on GPUs do, and others "   \
+        "are refused")                                                         \
     OPT(PARALLEL, ATTENTION_BACKEND, "attention-backend", CHOICE,              \
         attention_backend, "auto", 0, 0, "auto|flash|fused|unfused|local",     \
         "attention on GPUs: cuDNN (fused), cuDNN where possible (auto), or "   \

@@ -1,4 +1,5 @@
-/* --offload and --offload-dir: contradictions, and the directory. */
+/* --offload, --offload-dir and --offload-host: contradictions, and the
+ * directory. */
 
 #include "config.h"
 
@@ -34,6 +35,10 @@ static int check_sizes(const struct mtlm_options *o, struct mtlm_error *err)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--offload-dir is without effect with --offload "
                               "none");
+    if (o->offload == MTLM_OFFLOAD_NONE && o->offload_host)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--offload-host is without effect with --offload "
+                              "none");
     if (o->offload != MTLM_OFFLOAD_AUTO
         && mtlm_options_source(o, MTLM_OPT_OFFLOAD_MEMORY)
                == MTLM_SOURCE_COMMAND_LINE)
@@ -57,6 +62,12 @@ static int check_all(const struct mtlm_options *o, struct mtlm_error *err)
     return 0;
 }
 
+bool mtlm_options_offload_is_planned(const struct mtlm_options *options)
+{
+    return options->request == MTLM_REQUEST_PLAN && options->cluster_file
+           && options->world_size > 0 && options->times.stages == 0;
+}
+
 int mtlm_options_offload_check(const struct mtlm_options *options,
                                struct mtlm_error *err)
 {
@@ -67,6 +78,8 @@ int mtlm_options_offload_check(const struct mtlm_options *options,
         return -1;
     if (o->offload == MTLM_OFFLOAD_NONE || o->offload == MTLM_OFFLOAD_AUTO
         || (o->eval_only && !all)) /* no moments */
+        return 0;
+    if (mtlm_options_offload_is_planned(o))
         return 0;
     if (o->cluster_file)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
@@ -83,11 +96,17 @@ int mtlm_options_offload_check(const struct mtlm_options *options,
 int mtlm_options_offload_check_gpus(const struct mtlm_options *options,
                                     bool gpus, struct mtlm_error *err)
 {
-    if (options->offload == MTLM_OFFLOAD_NONE
-        || options->offload == MTLM_OFFLOAD_AUTO || !gpus)
-        return 0;
-    return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                          "--offload works between host memory and disk only, "
-                          "and this job trains on GPUs; --no-gpu trains on "
-                          "CPUs");
+    if (!gpus && options->offload_host)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--offload-host keeps state of GPUs in host "
+                              "memory, and this job trains on CPUs; "
+                              "--offload-dir DIR names a disk");
+    if (gpus
+        && mtlm_options_source(options, MTLM_OPT_OFFLOAD_DIR)
+               == MTLM_SOURCE_COMMAND_LINE)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--offload-dir names a disk, and the state of "
+                              "this job's GPUs travels to host memory; "
+                              "--no-gpu trains on CPUs");
+    return 0;
 }

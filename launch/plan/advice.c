@@ -103,7 +103,7 @@ static void print_command(const struct command *c, FILE *out)
     fprintf(out, " --micro-batch-size %" PRId64 "\n", c->choice->micro_batch);
 }
 
-/* Returns the bytes of a parameter's moments and master; 0: on a disk. */
+/* Returns the bytes of a parameter's moments and master; 0: they travel. */
 static double moment_bytes(const struct mtlm_program_config *config)
 {
     return config->offload != MTLM_OFFLOAD_NONE ? 0
@@ -179,40 +179,50 @@ static bool fewer_layers(struct mtlm_wish *wish, struct mtlm_hosts *hosts,
     return false;
 }
 
-/* Returns whether the disk has room for moments and masters of the job. */
+/* Returns whether the disk, or the host memory beside GPUs, has room for
+ * moments and masters of the job. */
 static bool disk_has_room(const struct mtlm_options *options,
-                          const struct mtlm_wish *wish)
+                          const struct mtlm_wish *wish,
+                          const struct mtlm_hosts *hosts)
 {
     char *dir = mtlm_options_offload_dir(options);
     const double bytes = moment_bytes(&wish->config)
                          * mtlm_model_parameters(&wish->config.model);
-    const bool has = dir && mtlm_offload_dir_room(dir) > bytes;
+    const bool has = hosts->gpus ? hosts->disk > bytes
+                                 : dir && mtlm_offload_dir_room(dir) > bytes;
 
     free(dir);
     return has;
 }
 
-/* Finds a layout of the ranks that fits with moments on a disk. */
+/* Finds a layout of the ranks that fits with moments on a disk, or in host
+ * memory beside GPUs. */
 static bool moments_on_disk(const struct mtlm_options *options,
                             struct mtlm_wish wish,
                             const struct mtlm_hosts *hosts,
                             struct mtlm_choice *choice)
 {
     if (wish.config.offload != MTLM_OFFLOAD_NONE || options->eval_only
-        || options->cluster_file || options->replan_after > 0 || hosts->gpus
-        || !disk_has_room(options, &wish))
+        || options->cluster_file || options->replan_after > 0
+        || !disk_has_room(options, &wish, hosts))
         return false;
     wish.config.offload = MTLM_OFFLOAD_OPTIMIZER;
     return mtlm_choose(&wish, hosts, choice) == 0 && choice->fits;
 }
 
-/* Prints what a disk needs on which the job's state would fit. */
+/* Prints what a disk, or host memory, needs on which the job's state would
+ * fit. */
 static void print_disk_need(const struct mtlm_options *options,
                             const struct mtlm_hosts *hosts, FILE *out)
 {
     char *dir = mtlm_options_offload_dir(options);
 
-    if (hosts->disk_need > 0)
+    if (hosts->disk_need > 0 && hosts->gpus)
+        fprintf(out,
+                "With its state in host memory it fits here, but %.2f GiB of "
+                "that are available, and %.2f GiB are needed.\n",
+                hosts->disk / GIB, hosts->disk_need / GIB);
+    else if (hosts->disk_need > 0)
         fprintf(out,
                 "With its state on a disk it fits here, but %s has %.2f GiB "
                 "free, and %.2f GiB are needed:\nanother --offload-dir may "
@@ -248,7 +258,8 @@ char *mtlm_advice(const struct mtlm_options *options,
         c.ranks = same.ranks;
         c.machines = 1;
         c.offload = true;
-        fprintf(out, "With Adam's moments on a disk it fits here:\n  ");
+        fprintf(out, "With Adam's moments %s it fits here:\n  ",
+                hosts->gpus ? "in host memory" : "on a disk");
         print_command(&c, out);
         c.offload = false;
     }

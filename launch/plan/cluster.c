@@ -51,6 +51,7 @@ static const struct key keys[] = {
     KEY("stage", "weight_ms", weight_s, 1e-3, 1e-3, 1e6, true),
     KEY("host", "latency_us", host.latency_s, 1e-6, 0, 1e9, true),
     KEY("host", "gb_per_s", host.bytes_per_s, 1e9, 1e-9, 1e9, false),
+    KEY("host", "memory_gb", host_memory_bytes, 1e9, 1e-3, 1e6, false),
     KEY_OF(WHOLE, "network", "devices", devices, 1, 1, 65536, true),
     KEY_OF(WHOLE, "network", "hosts", hosts, 1, 1, 1e6, false),
     KEY("network", "latency_us", network.latency_s, 1e-6, 0, 1e9, true),

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "launch/options/options_offload.h"
 #include "launch/plan/described.h"
 #include "launch/plan/layout_choice.h"
 #include "launch/plan/schedule_choice.h"
@@ -20,16 +21,33 @@ int mtlm_described_workers(const struct mtlm_options *options)
     return options->workers > 0 ? options->workers : 1;
 }
 
+bool mtlm_described_drives_gpu(const struct mtlm_options *options)
+{
+    return mtlm_described_workers(options) == 1;
+}
+
 struct mtlm_wish mtlm_described_wish(const struct mtlm_options *options,
                                      const struct mtlm_cluster *cluster)
 {
     const int workers = mtlm_described_workers(options);
     struct mtlm_wish wish = mtlm_layout_choice_wish(options, workers);
 
-    if (workers == 1)
+    if (mtlm_described_drives_gpu(options))
         mtlm_layout_choice_wish_gpus(&wish, true);
     mtlm_schedule_choice_wish_cluster(&wish, options, cluster);
     return wish;
+}
+
+/* Returns the bytes of a host's memory for state of its devices. */
+static double room_of(const struct mtlm_options *options,
+                      const struct mtlm_cluster *cluster)
+{
+    if (!mtlm_options_offload_is_planned(options)
+        || !mtlm_described_drives_gpu(options))
+        return 0;
+    return cluster->host_memory_bytes > 0 && !options->ignore_memory
+               ? cluster->host_memory_bytes
+               : INFINITY;
 }
 
 int mtlm_described_hosts(const struct mtlm_options *options,
@@ -51,6 +69,7 @@ int mtlm_described_hosts(const struct mtlm_options *options,
     *hosts = (struct mtlm_hosts){.ranks = ranks,
                                  .per_host = per_host,
                                  .gpus = per_host,
+                                 .disk = room_of(options, cluster),
                                  .available = c->memory_bytes > 0
                                                       && !options->ignore_memory
                                                   ? c->memory_bytes

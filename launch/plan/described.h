@@ -15,13 +15,17 @@ bool mtlm_described_is_planned(const struct mtlm_options *options);
 /* Returns the workers of a rank. */
 int mtlm_described_workers(const struct mtlm_options *options);
 
+/* Returns whether a rank drives a device: one worker, not several cores. */
+bool mtlm_described_drives_gpu(const struct mtlm_options *options);
+
 /* Returns the training that the options ask for.  The wish borrows cluster. */
 struct mtlm_wish mtlm_described_wish(const struct mtlm_options *options,
                                      const struct mtlm_cluster *cluster);
 
-/* Sets *hosts to the machine for that many ranks.  --ignore-memory: memory has
- * no limit.  Refuses (MTLM_EXIT_USAGE) more ranks than the machine has devices;
- * path names the file. */
+/* Sets *hosts to the machine for that many ranks.  Of a plan, the host memory
+ * is room for offloaded state, of an unknown size without limit.
+ * --ignore-memory: memory has no limit.  Refuses (MTLM_EXIT_USAGE) more ranks
+ * than the machine has devices; path names the file. */
 int mtlm_described_hosts(const struct mtlm_options *options,
                          const struct mtlm_cluster *cluster, const char *path,
                          int64_t ranks, struct mtlm_hosts *hosts,

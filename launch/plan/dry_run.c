@@ -24,6 +24,7 @@
 #include "launch/plan/layout_table.h"
 #include "launch/plan/offload_choice.h"
 #include "launch/plan/plan_disk.h"
+#include "launch/plan/plan_host.h"
 #include "launch/plan/plan_size.h"
 #include "launch/plan/plan_table.h"
 #include "launch/plan/policy_choice.h"
@@ -56,6 +57,22 @@ struct dry_run {
 
 /* ---- whether it fits ---- */
 
+/* Returns whether the ranks of the plan drive GPUs. */
+static bool drives_gpus(const struct dry_run *d)
+{
+    return d->described ? mtlm_described_drives_gpu(d->options)
+                        : d->gpus.count > 0;
+}
+
+/* Returns the bytes of host memory that ranks with GPUs take on a machine; 0
+ * where none of their state travels there. */
+static double host_need(const struct dry_run *d)
+{
+    return drives_gpus(d) && d->outline.plan[0].file_bytes > 0
+               ? mtlm_outline_beside_bytes(&d->outline, d->hosts.per_host)
+               : 0;
+}
+
 /* Returns the number of machines like this one that hold the ranks in order of
  * their numbers.  0: a rank does not fit on a machine. */
 static int machines(const struct dry_run *d)
@@ -66,6 +83,7 @@ static int machines(const struct dry_run *d)
 
     if (d->hosts.gpus)
         return d->choice.need > d->hosts.available
+                       || host_need(d) > d->hosts.disk
                    ? 0
                    : (ranks + d->hosts.gpus - 1) / d->hosts.gpus;
     for (int r = 0; r < ranks; r++) {
@@ -102,18 +120,43 @@ static void print_fit_on_gpus(const struct dry_run *d)
 
     fprintf(d->out,
             "GPUs             %d of this machine, a rank can have %.2f GiB of "
-            "each; %.2f GiB are needed\n\n",
+            "each; %.2f GiB are needed\n",
             d->hosts.gpus, d->hosts.available / GIB, d->choice.need / GIB);
+    if (host_need(d) > 0)
+        fprintf(d->out,
+                "host memory      %.2f GiB available; %.2f GiB are needed\n",
+                d->hosts.disk / GIB, host_need(d) / GIB);
+    fputc('\n', d->out);
     if (n) {
         fprintf(d->out, "It fits on %d machine%s like this one.\n", n,
                 n > 1 ? "s" : "");
         return;
     }
     fprintf(d->out, "It does not fit%s.\n",
-            d->choice.need <= d->hosts.unshared
+            d->choice.need > d->hosts.available
+                    && d->choice.need <= d->hosts.unshared
                 ? ": another process holds part of a GPU"
                 : "");
     print_advice(d);
+}
+
+/* Prints whether the state that travels fits into a host's memory. */
+static void print_host_as_described(const struct dry_run *d)
+{
+    const double need = host_need(d) / GIB;
+    const char *file = d->options->cluster_file;
+
+    if (need > 0 && isinf(d->hosts.disk))
+        fprintf(d->out,
+                "%.2f GiB are needed on a host; [host] of %s gives no "
+                "memory_gb.\n",
+                need, file);
+    else if (need > 0)
+        fprintf(
+            d->out,
+            "%.2f GiB are needed on a host, and %s gives a host %.2f GiB%s\n",
+            need, file, d->hosts.disk / GIB,
+            host_need(d) > d->hosts.disk ? ": too little." : ".");
 }
 
 /* Prints whether the fullest rank fits on a device of the cluster file. */
@@ -132,6 +175,7 @@ static void print_fit_as_described(const struct dry_run *d)
                 "%.2f GiB.\n",
                 d->choice.need <= d->hosts.available ? "fits" : "does not fit",
                 need, file, d->hosts.available / GIB);
+    print_host_as_described(d);
 }
 
 static void print_fit(const struct dry_run *d)
@@ -224,6 +268,7 @@ static int find_gpus(struct dry_run *d, struct mtlm_error *err)
     if (mtlm_layout_choice_check_gpus(d->options, err) < 0)
         return -1;
     d->hosts.gpus = gpus->count;
+    d->hosts.disk = d->hosts.available;
     d->hosts.available = d->hosts.unshared = INFINITY;
     for (int i = 0; i < gpus->count && i < d->hosts.per_host; i++) {
         if (mtlm_gpu_detect_begin(i, err) < 0)
@@ -331,7 +376,10 @@ static int print_plan(const struct dry_run *d, struct mtlm_error *err)
         return -1;
     mtlm_plan_table_memory(&d->outline, d->out);
     mtlm_plan_table_traffic(&d->outline, d->out);
-    mtlm_plan_disk(o, &d->config, &d->outline, d->hosts.per_host, d->out);
+    if (drives_gpus(d))
+        mtlm_plan_host(&d->outline, d->out);
+    else
+        mtlm_plan_disk(o, &d->config, &d->outline, d->hosts.per_host, d->out);
     print_fit(d);
     print_layouts(d);
     return 0;
@@ -423,7 +471,7 @@ int mtlm_dry_run(struct mtlm_options *options, FILE *out,
 
     mtlm_gpu_detect_all(&d.gpus, options->no_gpu || d.described);
     if (mtlm_gpus_check(&d.gpus, err) < 0
-        || mtlm_options_offload_check_gpus(options, d.gpus.count > 0, err) < 0
+        || mtlm_options_offload_check_gpus(options, drives_gpus(&d), err) < 0
         || count_workers(&d, &workers, err) < 0
         || read_cluster(&d, options, err) < 0)
         return -1;

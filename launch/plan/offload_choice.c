@@ -1,4 +1,5 @@
-/* Chooses what of a job's state travels to a disk. */
+/* Chooses what of a job's state travels to a disk, or from GPUs to host
+ * memory. */
 
 #include "config.h"
 
@@ -35,8 +36,9 @@ double mtlm_offload_choice_room(const struct mtlm_options *options)
 
 /* ---- trials ---- */
 
-/* Bytes of the disk: of the files of a machine's ranks; per iteration, of the
- * rank that reads and writes most. */
+/* Bytes of the disk: of the files of a machine's ranks, with GPUs of all that
+ * the ranks keep in host memory; per iteration, of the rank that reads and
+ * writes most. */
 struct disk {
     double file, moved;
 };
@@ -58,6 +60,8 @@ static struct disk disk_of(const struct trial *t)
             disk.file += plan->file_bytes;
         disk.moved = fmax(disk.moved, plan->loaded_bytes + plan->stored_bytes);
     }
+    if (t->hosts->gpus)
+        disk.file = mtlm_outline_beside_bytes(&outline, t->hosts->per_host);
     mtlm_outline_destroy(&outline);
     mtlm_activation_memory_free(&config.activation);
     return disk;
@@ -294,7 +298,8 @@ static bool offload_optimizer(struct trial *t)
 enum { MOST_LAYERS = 512 };
 
 /* Returns a lower bound of the disk's bytes: the state of all ranks of this
- * machine, which share one model at most, beyond their memory. */
+ * machine, which share one model at most, beyond their memory.  With GPUs each
+ * rank has its own memory. */
 static double least_disk(const struct mtlm_wish *wish,
                          const struct mtlm_hosts *hosts)
 {
@@ -305,17 +310,20 @@ static double least_disk(const struct mtlm_wish *wish,
                               ? value + 3 * sizeof(mtlm_real)
                               : value + 4 * sizeof(mtlm_real);
 
-    return states * mtlm_model_parameters(&config->model) - hosts->available;
+    return states * mtlm_model_parameters(&config->model)
+           - hosts->available * (hosts->gpus ? hosts->ranks : 1);
 }
 
-/* Returns whether --offload auto may use a disk.  An order that ranks follow
- * fits into memory, or is refused with its action. */
+/* Returns whether --offload auto may use a disk, or host memory beside GPUs.
+ * An order that ranks follow fits into memory, or is refused with its
+ * action. */
 static bool may_use_disk(const struct mtlm_options *o,
                          const struct mtlm_hosts *hosts)
 {
-    return o->offload == MTLM_OFFLOAD_AUTO && !hosts->gpus && !hosts->elsewhere
+    return o->offload == MTLM_OFFLOAD_AUTO && !hosts->elsewhere
            && hosts->disk > 0 && !o->schedule_file
-           && !mtlm_options_schedule_follows(o) && !o->cluster_file
+           && !mtlm_options_schedule_follows(o)
+           && (!o->cluster_file || mtlm_options_offload_is_planned(o))
            && !(mtlm_options_given(o, MTLM_OPT_REPLAN_AFTER)
                 && o->replan_after > 0);
 }
@@ -363,16 +371,28 @@ static void choose_as_needed(struct mtlm_options *options,
                              struct mtlm_wish *wish, struct mtlm_hosts *hosts,
                              struct mtlm_choice *choice)
 {
-    struct trial t = {.wish = *wish, .hosts = hosts};
+    struct mtlm_hosts roomy = *hosts; /* the need shall be found */
+    struct trial t = {.wish = *wish, .hosts = &roomy};
 
+    roomy.disk = INFINITY;
     if (least_disk(wish, hosts) > hosts->disk
         || wish->config.model.num_layers > (int64_t) MOST_LAYERS * hosts->ranks)
         return;
     if (offload_optimizer(&t) && take_if_room(options, wish, hosts, choice, &t))
         return;
-    t = (struct trial){.wish = *wish, .hosts = hosts};
+    t = (struct trial){.wish = *wish, .hosts = &roomy};
     if (hosts->disk_need == 0 && offload_all(options, &t, true))
         take_if_room(options, wish, hosts, choice, &t);
+}
+
+/* --offload-memory: of the machine's memory, beside its GPUs, too. */
+static void limit_memory(const struct mtlm_options *options,
+                         struct mtlm_hosts *hosts)
+{
+    double *memory = hosts->gpus ? &hosts->disk : &hosts->available;
+
+    if (options->offload_memory > 0)
+        *memory = fmin(*memory, options->offload_memory);
 }
 
 int mtlm_offload_choice_make(struct mtlm_options *options,
@@ -385,8 +405,7 @@ int mtlm_offload_choice_make(struct mtlm_options *options,
     const bool may = may_use_disk(options, hosts);
 
     hosts->disk_need = 0;
-    if (options->offload_memory > 0 && !hosts->gpus)
-        hosts->available = fmin(hosts->available, options->offload_memory);
+    limit_memory(options, hosts);
     if (options->offload == MTLM_OFFLOAD_ALL) {
         offload_all(options, &t, false);
         *wish = t.wish;

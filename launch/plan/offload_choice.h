@@ -1,7 +1,8 @@
 #ifndef MTLM_OFFLOAD_CHOICE_H
 #define MTLM_OFFLOAD_CHOICE_H
 
-/* --offload: the layout of a job, and what of its state travels to a disk. */
+/* --offload: the layout of a job, and what of its state travels to a disk, or
+ * from GPUs to host memory. */
 
 #include "launch/plan/layout_choice.h"
 
@@ -16,7 +17,11 @@
  *
  * Where more than moments travels, each layer is a virtual stage, and layers
  * are recomputed, unless options say otherwise; ranks form a pipeline if the
- * layout is free.  A job that fits nowhere is left as the options say. */
+ * layout is free.  A job that fits nowhere is left as the options say.
+ *
+ * Sets hosts->disk_need where state would fit if the disk, or the host memory
+ * beside GPUs, had more room.  --offload-memory limits the machine's memory;
+ * with GPUs, hosts->disk. */
 int mtlm_offload_choice_make(struct mtlm_options *options,
                              struct mtlm_wish *wish, struct mtlm_hosts *hosts,
                              struct mtlm_choice *choice,

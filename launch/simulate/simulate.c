@@ -424,6 +424,16 @@ static void give_layout(struct simulation *s)
         o->source[given[i]] = MTLM_SOURCE_COMMAND_LINE;
 }
 
+/* Returns whether the job, which exceeds every layout's devices, may fit with
+ * state in host memory: the plan then says so. */
+static bool may_travel(const struct mtlm_options *options,
+                       const struct mtlm_error *err)
+{
+    return err->code == MTLM_EXIT_RESOURCE
+           && options->offload != MTLM_OFFLOAD_NONE
+           && mtlm_described_drives_gpu(options);
+}
+
 int mtlm_simulate_plan(struct mtlm_options *options, FILE *out,
                        struct mtlm_error *err)
 {
@@ -433,7 +443,8 @@ int mtlm_simulate_plan(struct mtlm_options *options, FILE *out,
     if (!s.file || !options->world_size || options->times.stages > 0
         || !mtlm_options_layout_is_free(options))
         return mtlm_dry_run(options, out, err);
-    if (begin(&s, "--synthetic", err) < 0 || search_layout(&s, err) < 0)
+    if (begin(&s, "--synthetic", err) < 0
+        || (search_layout(&s, err) < 0 && !may_travel(options, err)))
         return -1;
     if (s.search.n > 0)
         give_layout(&s);

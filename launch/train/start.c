@@ -92,12 +92,12 @@ static int check_memory(struct mtlm_job *job, struct mtlm_error *err)
 {
     const double mine = job->options.cluster_file
                             ? 0 /* one element of each tensor */
-                        : job->gpu < 0 ? mtlm_plan_more_bytes(&job->plan)
-                                       : mtlm_job_gpus_beside_bytes(job);
+                            : mtlm_plan_more_bytes(&job->plan);
 
-    return mtlm_plan_check(
-        mtlm_ranks_host_sum(job->ranks, mine),
-        job->gpu < 0 ? job->hosts.available : mtlm_memory_available(), err);
+    if (job->gpu >= 0)
+        return mtlm_job_gpus_check_host(job, err);
+    return mtlm_plan_check(mtlm_ranks_host_sum(job->ranks, mine),
+                           job->hosts.available, err);
 }
 
 static int start_machine(struct mtlm_job *job, struct mtlm_error *err)
@@ -298,7 +298,8 @@ void mtlm_train_stop(struct mtlm_job *job)
 {
     mtlm_job_stop_engine(job);
     mtlm_job_run_destroy(job);
-    mtlm_offload_file_destroy(job->offload_file);
+    mtlm_offload_file_destroy(job->offload.file);
+    mtlm_host_pieces_destroy(job->offload.host);
     mtlm_recorder_destroy(job->recorder);
     if (job->machine) {
         mtlm_machine_stop();

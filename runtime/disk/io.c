@@ -21,10 +21,11 @@
 struct work {
     struct mtlm_io_request request;
     struct mtlm_io *io;
-    struct starpu_data_descr *control; /* the request's list */
-    int64_t number;                    /* in the order of posting */
-    int acquired;                      /* handles that StarPU has handed over */
-    struct work *next;                 /* in the queue */
+    struct starpu_data_descr *control; /* the request's lists */
+    starpu_data_handle_t *held;
+    int64_t number;    /* in the order of posting */
+    int acquired;      /* handles that StarPU has handed over */
+    struct work *next; /* in the queue */
 };
 
 struct mtlm_io {
@@ -60,7 +61,8 @@ static void on_acquired(void *arg)
     bool all;
 
     pthread_mutex_lock(&io->mutex);
-    all = ++work->acquired == 1 + work->request.n_control;
+    all =
+        ++work->acquired == 1 + work->request.n_held + work->request.n_control;
     pthread_mutex_unlock(&io->mutex);
     if (!all)
         return;
@@ -76,10 +78,14 @@ static void acquire_data(struct work *work)
 {
     /* A thread may free the work once the last handle is requested. */
     const struct mtlm_io_request r = work->request;
+    const unsigned node = work->io->config.node;
+    const enum starpu_data_access_mode mode = r.stores ? STARPU_RW : STARPU_W;
 
-    MTLM_CHECK_STARPU(starpu_data_acquire_on_node_cb(
-        r.slot, STARPU_MAIN_RAM, r.stores ? STARPU_RW : STARPU_W, on_acquired,
-        work));
+    MTLM_CHECK_STARPU(
+        starpu_data_acquire_on_node_cb(r.slot, node, mode, on_acquired, work));
+    for (int i = 0; i < r.n_held; i++)
+        MTLM_CHECK_STARPU(starpu_data_acquire_on_node_cb(r.held[i], node, mode,
+                                                         on_acquired, work));
     for (int i = 0; i < r.n_control; i++)
         MTLM_CHECK_STARPU(starpu_data_acquire_on_node_cb(
             r.control[i].handle, STARPU_ACQUIRE_NO_NODE, r.control[i].mode,
@@ -93,19 +99,31 @@ static void hand_back(const struct work *work)
     for (int i = 0; i < r->n_control; i++)
         starpu_data_release_on_node(r->control[i].handle,
                                     STARPU_ACQUIRE_NO_NODE);
-    starpu_data_release_on_node(r->slot, STARPU_MAIN_RAM);
+    for (int i = 0; i < r->n_held; i++)
+        starpu_data_release_on_node(r->held[i], work->io->config.node);
+    starpu_data_release_on_node(r->slot, work->io->config.node);
+}
+
+static void *copy_list(const void *list, int n, size_t bytes)
+{
+    void *copy = mtlm_calloc(n, bytes);
+
+    if (n > 0)
+        memcpy(copy, list, n * bytes);
+    return copy;
 }
 
 void mtlm_io_post(struct mtlm_io *io, const struct mtlm_io_request *request)
 {
     struct work *work = mtlm_calloc(1, sizeof(*work));
-    const size_t bytes = request->n_control * sizeof(*request->control);
 
     *work = (struct work){.request = *request, .io = io};
-    work->control = mtlm_calloc(1, bytes);
-    if (bytes > 0)
-        memcpy(work->control, request->control, bytes);
+    work->control = copy_list(request->control, request->n_control,
+                              sizeof(*request->control));
+    work->held =
+        copy_list(request->held, request->n_held, sizeof(*request->held));
     work->request.control = work->control;
+    work->request.held = work->held;
     work->request.record.submit_ns = mtlm_now_ns();
     pthread_mutex_lock(&io->mutex);
     work->number = io->posted++;
@@ -129,21 +147,20 @@ static void perform(struct work *work)
 {
     struct mtlm_io_request *r = &work->request;
     struct mtlm_io *io = work->io;
-    void *memory = starpu_data_handle_to_pointer(r->slot, STARPU_MAIN_RAM);
+    void *memory = starpu_data_handle_to_pointer(r->slot, io->config.node);
     struct mtlm_error err;
 
     r->record.start_ns = mtlm_now_ns();
     if (r->node)
         mtlm_policy_nodes_started(r->node);
     if (r->zeros) {
-        mtlm_offload_file_clear(io->config.file, r->first, r->n);
+        mtlm_pieces_clear(&io->config.pieces, r->first, r->n);
     } else if (r->stores) {
-        if (mtlm_offload_file_write(io->config.file, r->first, r->n, memory,
-                                    &err)
+        if (mtlm_pieces_store(&io->config.pieces, r->first, r->n, memory, &err)
             < 0)
             note_failure(io, &err);
-    } else if (mtlm_offload_file_read(io->config.file, r->first, r->n, memory,
-                                      &err)
+    } else if (mtlm_pieces_load(&io->config.pieces, r->first, r->n, memory,
+                                &err)
                < 0) {
         mtlm_end_job(err.code, "%s", err.text);
     }
@@ -171,6 +188,7 @@ static void *run_thread(void *arg)
         io->ready = work->next;
         pthread_mutex_unlock(&io->mutex);
         perform(work);
+        free(work->held);
         free(work->control);
         free(work);
         pthread_mutex_lock(&io->mutex);

@@ -2,7 +2,7 @@
 #define MTLM_IO_H
 
 /* Threads that load and store offloaded state: the slots of
- * graph/build/offload.h, pieces of runtime/file/offload_file.h.
+ * graph/build/offload.h, pieces of runtime/disk/pieces.h.
  *
  * A request is posted in program order, like a message.  StarPU hands over the
  * request's data after all earlier nodes on that data.  A thread performs the
@@ -13,23 +13,29 @@
 #include <starpu.h>
 
 #include "runtime/base/error.h"
-#include "runtime/file/offload_file.h"
+#include "runtime/disk/pieces.h"
 #include "runtime/machine/recorder.h"
 
 struct mtlm_io;
 struct mtlm_policy_node;
 
 struct mtlm_io_config {
-    struct mtlm_offload_file *file; /* borrowed */
+    struct mtlm_pieces pieces;
+    unsigned node;                  /* StarPU's memory node of the slots */
     int threads;                    /* at least 1 */
     struct mtlm_recorder *recorder; /* borrowed; NULL: none */
 };
 
 struct mtlm_io_request {
     bool stores;               /* else loads */
-    int first, n;              /* pieces of the file */
+    int first, n;              /* pieces */
     bool zeros;                /* of a store: the pieces become zeros */
     starpu_data_handle_t slot; /* memory of the pieces, aligned like these */
+    /* Further handles of the slot's memory.  On a GPU each handle may have its
+     * valid copy elsewhere: a store fetches that copy to the slot, and a load
+     * drops the copy. */
+    const starpu_data_handle_t *held; /* [n_held] */
+    int n_held;
     /* Ordering only: acquired as each mode says, never modified. */
     const struct starpu_data_descr *control; /* [n_control] */
     int n_control;
@@ -42,7 +48,7 @@ struct mtlm_io_request {
 /* Starts the threads; the caller stops them. */
 struct mtlm_io *mtlm_io_start(const struct mtlm_io_config *config);
 
-/* Posts a request, which is copied with its list.  Called by one thread, in
+/* Posts a request, which is copied with its lists.  Called by one thread, in
  * program order.
  *
  * A load that fails, or returns other bytes than were stored, ends the job with

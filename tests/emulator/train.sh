@@ -162,14 +162,6 @@ job 1 --model gpt-tiny --attention-backend fused --train-iters 1
     fail "fused in fp32: exit code $rc: $(cat err)"
 well 1 --model gpt-tiny --attention-backend fused --bf16 --dry-run
 
-# Moments go to a disk from the host's memory only.
-for run in "--train-iters 1" --dry-run; do
-    # shellcheck disable=SC2086 # two words
-    job 1 --model gpt-tiny --offload optimizer $run
-    [ "$rc" -eq 2 ] && grep -q 'host memory and disk only, and this job trains on GPUs' err ||
-        fail "offload, $run: exit code $rc: $(cat err)"
-done
-
 # A GPU that is too small, or that somebody else fills.
 MTLM_DOUBLE_MIB=1024 job 1 --model gpt2-345m
 [ "$rc" -eq 6 ] || fail "a small GPU: exit code $rc"

@@ -297,6 +297,40 @@ static void test_advice_names_a_disk_without_room(void **state)
     assert_true(options.offload != MTLM_OFFLOAD_NONE);
 }
 
+/* Beside GPUs, host memory takes the place of the disk: as much goes there as
+ * fits, or the need is named. */
+static void test_auto_uses_memory_beside_gpus(void **state)
+{
+    const char *line = "--model gpt2-124m --micro-batch-size 1 "
+                       "--global-batch-size 4 --bf16";
+    struct mtlm_hosts hosts = {
+        .ranks = 1, .per_host = 1, .gpus = 1, .available = 3 * GIB};
+    struct mtlm_choice choice;
+    struct mtlm_error err;
+    struct mtlm_wish wish;
+    char *advice;
+
+    (void) state;
+    for (hosts.disk = 1e9; hosts.disk < 1e13; hosts.disk *= 1e3) {
+        assert_true(parse(line) >= 0);
+        wish = mtlm_layout_choice_wish(&options, 1);
+        assert_int_equal(mtlm_offload_choice_make(&options, &wish, &hosts,
+                                                  &choice, NULL, &err),
+                         0);
+        assert_int_equal(choice.fits, hosts.disk > 1e9);
+        assert_int_equal(options.offload, hosts.disk > 1e9
+                                              ? MTLM_OFFLOAD_OPTIMIZER
+                                              : MTLM_OFFLOAD_NONE);
+        if (choice.fits)
+            continue;
+        assert_true(hosts.disk_need > 1e9 && hosts.disk_need < 1.2e9);
+        advice = mtlm_advice(&options, &wish, &hosts, 1);
+        assert_non_null(strstr(advice, "With its state in host memory it fits "
+                                       "here, but 0.93 GiB of that are "));
+        free(advice);
+    }
+}
+
 static void test_advice_names_the_disk(void **state)
 {
     const char *line = "--model gpt2-124m --micro-batch-size 1 "
@@ -462,6 +496,7 @@ int main(void)
         cmocka_unit_test(test_advice_names_the_disk),
         cmocka_unit_test(test_advice_has_the_fewest_machines_of_many_layers),
         cmocka_unit_test(test_advice_names_a_disk_without_room),
+        cmocka_unit_test(test_auto_uses_memory_beside_gpus),
         cmocka_unit_test(test_what_does_not_fit_is_said_with_its_numbers),
         cmocka_unit_test(test_advised_commands_fit),
         cmocka_unit_test(test_advice_drops_options_of_the_plan),
