@@ -297,6 +297,10 @@ static bool offload_optimizer(struct trial *t)
  * takes long to build. */
 enum { MOST_LAYERS = 512 };
 
+/* Bytes of a large disk.  State that needs less is tried even where the disk
+ * has less, so that the need can be said. */
+static const double large_disk = 4e12;
+
 /* Returns a lower bound of the disk's bytes: the state of all ranks of this
  * machine, which share one model at most, beyond their memory.  With GPUs each
  * rank has its own memory. */
@@ -371,11 +375,12 @@ static void choose_as_needed(struct mtlm_options *options,
                              struct mtlm_wish *wish, struct mtlm_hosts *hosts,
                              struct mtlm_choice *choice)
 {
-    struct mtlm_hosts roomy = *hosts; /* the need shall be found */
+    struct mtlm_hosts roomy = *hosts;
     struct trial t = {.wish = *wish, .hosts = &roomy};
 
-    roomy.disk = INFINITY;
-    if (least_disk(wish, hosts) > hosts->disk
+    if (hosts->gpus)
+        roomy.disk = INFINITY; /* the need shall be found */
+    if (least_disk(wish, hosts) > fmax(hosts->disk, large_disk)
         || wish->config.model.num_layers > (int64_t) MOST_LAYERS * hosts->ranks)
         return;
     if (offload_optimizer(&t) && take_if_room(options, wish, hosts, choice, &t))

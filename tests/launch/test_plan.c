@@ -286,6 +286,15 @@ static void test_advice_names_a_disk_without_room(void **state)
     assert_non_null(strstr(advice, "With its state on a disk it fits here, but "
                                    ". has 0.00 GiB free, and "));
     free(advice);
+    /* Gradients must go, too, and memory is below the state. */
+    assert_true(parse(line) >= 0);
+    hosts.available = 0.42 * choice_for(1, 1, 1e6).need;
+    wish = mtlm_layout_choice_wish(&options, 1);
+    assert_int_equal(
+        mtlm_offload_choice_make(&options, &wish, &hosts, &choice, NULL, &err),
+        0);
+    assert_true(hosts.disk_need > 1e9);
+    hosts.available = 0.7 * choice_for(1, 1, 1e6).need;
     hosts.disk = 1e12;
     assert_true(parse(line) >= 0);
     wish = mtlm_layout_choice_wish(&options, 1);
