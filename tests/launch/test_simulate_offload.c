@@ -219,7 +219,7 @@ static void test_a_trace_has_the_disk(void **state)
     assert_true(count_words(table, ",LOAD,") > 20);
     assert_true(count_words(table, ",STORE,") > 20);
     summary = trace_dir_read("summary.json");
-    assert_says(summary, "\"disk\"");
+    assert_says(summary, "\"load\"");
     free(summary);
     free(table);
     free(text);

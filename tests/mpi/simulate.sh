@@ -53,7 +53,7 @@ well 1 --simulate core.ini --model gpt-tiny --num-layers 8 \
 check_trace offloaded
 grep -q ',LOAD,.*,disk,' trace/schedule.csv || fail 'offloaded: no load'
 grep -q 'disk load, store' trace/schedule.svg || fail 'offloaded: no row'
-grep -q 'for the disk' report || fail "offloaded: $(cat report)"
+grep -q 'for a load from the disk' report || fail "offloaded: $(cat report)"
 rm -r trace
 
 # Outputs are looked at before layouts are: no layout fits on two devices.
