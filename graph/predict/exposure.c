@@ -43,6 +43,15 @@ double *mtlm_exposure_busy(const struct mtlm_execution *run, int programs)
     return busy;
 }
 
+int mtlm_exposure_busiest(const double *busy, int programs)
+{
+    int most = 0;
+
+    for (int i = 1; i < programs; i++)
+        most = busy[i] > busy[most] ? i : most;
+    return most;
+}
+
 static int by_time(const void *a, const void *b)
 {
     const struct change *x = a, *y = b;

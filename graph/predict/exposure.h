@@ -24,6 +24,9 @@ struct mtlm_exposure {
  * caller frees the array. */
 double *mtlm_exposure_busy(const struct mtlm_execution *run, int programs);
 
+/* Returns the program that is busy longest, the first one of equals. */
+int mtlm_exposure_busiest(const double *busy, int programs);
+
 /* Returns the idle time of program[program] from 0 to the makespan. */
 struct mtlm_exposure mtlm_exposure_find(const struct mtlm_execution *run,
                                         int program);

@@ -75,10 +75,8 @@ static struct mtlm_cluster machine_of(const struct mtlm_offload_rates *rates,
 static int busiest_of(const struct mtlm_execution *run, int ranks)
 {
     double *busy = mtlm_exposure_busy(run, ranks);
-    int most = 0;
+    const int most = mtlm_exposure_busiest(busy, ranks);
 
-    for (int i = 1; i < ranks; i++)
-        most = busy[i] > busy[most] ? i : most;
     free(busy);
     return most;
 }

@@ -32,11 +32,9 @@ static void find_idle_time(struct mtlm_prediction *p,
     const double room = p->layout.workers * p->iteration_s;
     double all = 0;
 
-    for (int i = 0; i < p->folded; i++) {
+    for (int i = 0; i < p->folded; i++)
         all += busy[i];
-        if (busy[i] > busy[p->busiest])
-            p->busiest = i;
-    }
+    p->busiest = mtlm_exposure_busiest(busy, p->folded);
     p->bubble = fmax(0, 1 - all / (p->folded * room));
     p->busiest_bubble = fmax(0, 1 - busy[p->busiest] / room);
     p->exposure = mtlm_exposure_find(&run->execution, p->busiest);
