@@ -155,6 +155,24 @@ int starpu_push_local_task(int worker, struct starpu_task *task, int back)
 
 /* ---- what StarPU calls ---- */
 
+/* The task may lie where a task lay that is over. */
+static void forget_recent(const struct starpu_task *task)
+{
+    for (int i = 0; i < RECENT; i++)
+        if (recent[i].task == task)
+            recent[i].task = NULL;
+}
+
+/* StarPU calls the function for each task, before the task is ready. */
+static void submit(struct starpu_task *task)
+{
+    pthread_mutex_lock(&mutex);
+    forget_recent(task);
+    pthread_mutex_unlock(&mutex);
+    if (inner->submit_hook)
+        inner->submit_hook(task);
+}
+
 /* Another worker may pop the task before push_task() returns. */
 static int push(struct starpu_task *task)
 {
@@ -195,6 +213,7 @@ struct starpu_sched_policy *mtlm_policy_guard(
 
     inner = policy;
     guard = *policy;
+    guard.submit_hook = submit;
     guard.push_task = push;
     guard.pop_task = policy->pop_task ? pop : NULL;
     guard.pre_exec_hook = start;

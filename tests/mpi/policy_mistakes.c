@@ -3,7 +3,8 @@
  * against installed headers.
  *
  *   twice     starts a task again
- *   early     starts a task that is not ready
+ *   early     starts a task linear_wgrad that is not ready.  Forward and
+ *             backward come before, so no worker makes the task ready first.
  *   astray    gives tasks to workers that cannot run them
  *   double, lost  the same as twice and astray, by starpu_push_local_task()
  *   withhold  keeps the first task named linear_wgrad of rank 0; makes the file
@@ -23,7 +24,7 @@ MTLM_POLICY_PLUGIN;
 
 static starpu_pthread_mutex_t mutex = STARPU_PTHREAD_MUTEX_INITIALIZER;
 static struct starpu_task_list ready;
-static struct starpu_task *submitted; /* last, and not ready */
+static struct starpu_task *submitted; /* linear_wgrad, and not ready */
 static struct starpu_task *kept;
 static struct starpu_task *given; /* to be given once more */
 static int n_given;
@@ -35,8 +36,15 @@ static void init(unsigned sched_ctx)
     starpu_sched_ctx_set_max_priority(sched_ctx, INT_MAX);
 }
 
+static int is_wgrad(const struct starpu_task *task)
+{
+    return task->name && strcmp(task->name, "linear_wgrad") == 0;
+}
+
 static void submit(struct starpu_task *task)
 {
+    if (!is_wgrad(task))
+        return;
     STARPU_PTHREAD_MUTEX_LOCK(&mutex);
     submitted = task;
     STARPU_PTHREAD_MUTEX_UNLOCK(&mutex);
@@ -145,7 +153,7 @@ static void withhold(void)
         return;
     for (task = starpu_task_list_begin(&ready); task && !kept;
          task = starpu_task_list_next(task))
-        if (task->name && strcmp(task->name, "linear_wgrad") == 0)
+        if (is_wgrad(task))
             kept = task;
     if (kept)
         fclose(fopen("withheld", "w"));
