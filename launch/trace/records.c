@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "codelets/op.h"
+#include "codelets/op_list.h"
 #include "launch/trace/messages.h"
 #include "launch/trace/records.h"
 #include "runtime/base/memory.h"
@@ -246,6 +247,11 @@ void mtlm_trace_trim_receives(struct mtlm_trace_records *records)
 bool mtlm_trace_is_host(const struct mtlm_record *record)
 {
     return mtlm_ops[record->op]->op_class == MTLM_CLASS_HOST;
+}
+
+bool mtlm_trace_is_input(const struct mtlm_record *record)
+{
+    return record->op == MTLM_OP_FILL || mtlm_trace_is_host(record);
 }
 
 int mtlm_trace_chunk(const struct mtlm_trace_info *info,

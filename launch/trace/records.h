@@ -69,6 +69,10 @@ const char *mtlm_trace_class_name(enum mtlm_trace_class class);
 /* Whether the node works on host state, such as tokens and flags. */
 bool mtlm_trace_is_host(const struct mtlm_record *record);
 
+/* Whether the node works on host state or writes a constant.  The node waits
+ * for no other node, and may run during the iteration before its own. */
+bool mtlm_trace_is_input(const struct mtlm_record *record);
+
 /* Virtual stage of the rank that the record belongs to; -1: none. */
 int mtlm_trace_chunk(const struct mtlm_trace_info *info,
                      const struct mtlm_record *record);

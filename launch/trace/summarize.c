@@ -75,8 +75,7 @@ static struct stage *find_stages(const struct mtlm_trace_records *records,
         const struct mtlm_record *r = &records->record[i];
         struct stage *s;
 
-        /* Tokens may be read long before they are needed. */
-        if (r->phase > MTLM_PHASE_WEIGHT || mtlm_trace_is_host(r)
+        if (r->phase > MTLM_PHASE_WEIGHT || mtlm_trace_is_input(r)
             || !mtlm_trace_is_busy(records, r))
             continue;
         s = &stage[(size_t) (r->iteration - first) * records->ranks + r->rank];

@@ -13,11 +13,11 @@ static bool is_training(const struct mtlm_record *r)
            && r->phase != MTLM_PHASE_SAVE;
 }
 
-/* Returns whether r may be an iteration's first node.  Excludes receives and
- * token reads: both may start long before. */
+/* Returns whether r may be an iteration's first node.  Excludes receives, which
+ * may start long before. */
 static bool begins_iteration(const struct mtlm_record *r)
 {
-    return r->lane == MTLM_LANE_COMPUTE && !mtlm_trace_is_host(r);
+    return r->lane == MTLM_LANE_COMPUTE && !mtlm_trace_is_input(r);
 }
 
 /* Origin, first and last iteration, and the span of all training. */

@@ -167,14 +167,15 @@ static void test_only_workers_for_compute_nodes_count(void **state)
     mtlm_trace_summary_destroy(s);
 }
 
-static void test_tokens_read_early_are_no_bubble(void **state)
+static void test_inputs_made_early_are_no_bubble(void **state)
 {
     const struct mtlm_record record[] = {
         timed_node(0, MTLM_OP_BATCH, 0, 0, 10),
+        timed_node(0, MTLM_OP_FILL, 0, 10, 20),
         timed_node(0, MTLM_OP_LINEAR_FWD, 0, 60, 100),
     };
     struct mtlm_trace_summary *s =
-        mtlm_trace_summarize(record, 2, &timed_one_rank);
+        mtlm_trace_summarize(record, 3, &timed_one_rank);
 
     (void) state;
     assert_int_equal(s->origin_ns, 60);
@@ -338,7 +339,7 @@ int main(void)
         cmocka_unit_test(test_overlap_is_a_share_of_communication),
         cmocka_unit_test(test_a_receive_counts_from_its_send),
         cmocka_unit_test(test_only_workers_for_compute_nodes_count),
-        cmocka_unit_test(test_tokens_read_early_are_no_bubble),
+        cmocka_unit_test(test_inputs_made_early_are_no_bubble),
         cmocka_unit_test(test_a_window_with_validation_does_not_count),
         cmocka_unit_test(
             test_of_overlapping_iterations_the_last_one_does_not_count),
