@@ -9,8 +9,10 @@ set -u
 scratch=$dir/scratch
 disk=(--offload optimizer --offload-dir "$scratch")
 all=(--offload all --offload-dir "$scratch")
-gpt=("${small[@]}" --train-iters 20 --weight-hash)
-bert=(--model bert-tiny "${small[@]:2}" --train-iters 20 --weight-hash)
+steps=8
+if full_tier; then steps=20; fi
+gpt=("${small[@]}" --train-iters $steps --weight-hash)
+bert=(--model bert-tiny "${small[@]:2}" --train-iters $steps --weight-hash)
 
 # The directory holds no name of a file, whatever ended the job.
 nothing_left() {
@@ -66,11 +68,13 @@ if full_tier; then
     same 'T2' 2 "${gpt[@]}" --tensor-model-parallel-size 2
     same 'strict' 2 "${gpt[@]}" --schedule 1f1b --schedule-mode strict \
         "${parallel[@]}"
-    same 'messages as tasks' 2 "${gpt[@]}" --comm-node task "${parallel[@]}"
-    STARPU_SCHED=random same 'random' 2 "${gpt[@]}" "${parallel[@]}"
+    # Inputs travel from stages of several layers.
+    deep=("${gpt[@]}" --num-layers 8)
+    same 'messages as tasks' 2 "${deep[@]}" --comm-node task "${parallel[@]}"
+    STARPU_SCHED=random same 'random' 2 "${deep[@]}" "${parallel[@]}"
     STARPU_NCPU=3 same 'three workers' 1 "${gpt[@]}" --workers 3
     layout 2 2
-    same 'planned collectives' 4 "${gpt[@]}" --collective-order plan \
+    same 'planned collectives' 4 "${deep[@]}" --collective-order plan \
         "${parallel[@]}"
 fi
 
