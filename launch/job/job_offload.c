@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "codelets/speed.h"
 #include "graph/build/offload.h"
 #include "graph/build/stage.h"
 #include "launch/job/job_offload.h"
@@ -159,8 +158,8 @@ static void print_bounds(const struct mtlm_job *job,
 /* Prints the time of an iteration, and what helps. */
 static void print_seconds(const struct mtlm_job *job)
 {
-    const struct mtlm_offload_rates rates = {mtlm_speed_flops(),
-                                             job->offload_speed};
+    const struct mtlm_offload_rates rates = {
+        mtlm_offload_forecast_flops(&job->options), job->offload_speed};
     const double disk = job->plan.loaded_bytes / rates.speed.read
                         + job->plan.stored_bytes / rates.speed.written;
     const double products =

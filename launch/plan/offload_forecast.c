@@ -51,10 +51,18 @@ static struct mtlm_offload_speed measure_disk(const struct mtlm_options *o)
     return speed;
 }
 
+double mtlm_offload_forecast_flops(const struct mtlm_options *options)
+{
+    const struct mtlm_model *model = &options->model;
+
+    return mtlm_speed_flops(options->micro_batch_size * model->seq_length,
+                            model->hidden_size);
+}
+
 struct mtlm_offload_rates mtlm_offload_forecast_measure(
     const struct mtlm_options *options)
 {
-    return (struct mtlm_offload_rates){mtlm_speed_flops(),
+    return (struct mtlm_offload_rates){mtlm_offload_forecast_flops(options),
                                        measure_disk(options)};
 }
 

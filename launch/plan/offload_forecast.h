@@ -23,6 +23,9 @@ struct mtlm_offload_forecast {
     struct mtlm_exposure exposure;
 };
 
+/* Measures the FLOP/s of a worker in products as large as the model's. */
+double mtlm_offload_forecast_flops(const struct mtlm_options *options);
+
 /* Measures the rates in at most a few seconds.  The disk is that of
  * --offload-dir, or of the nearest directory above that exists.  A speed of 0:
  * the disk cannot be measured. */
