@@ -5,7 +5,7 @@
  * batch:         y I32 [s, b], or [1, b] for a field of one value
  * loss_weights:  w [s, b] = mask / sum of the mask over the whole microbatch,
  *                which is b samples of attr.batch.seq_length rows; 0 where
- *                the sum is 0 */
+ *                the sum is 0.  With attr.batch.whole, w = mask */
 
 #include "config.h"
 
@@ -64,7 +64,7 @@ static void loss_weights_cpu(void *const ptr[], const struct mtlm_call *call,
         for (int64_t i = 0; i < s; i++)
             w[i * b + j] = mask[first + i];
     }
-    for (int64_t i = 0; i < s * b && count > 0; i++)
+    for (int64_t i = 0; i < s * b && count > 0 && !call->attr.batch.whole; i++)
         w[i] = (mtlm_real) (w[i] / (double) count);
 }
 

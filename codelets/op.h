@@ -137,6 +137,7 @@ union mtlm_attr {
         enum mtlm_field field;
         int64_t first;      /* sample position of the first row */
         int64_t seq_length; /* loss weights: rows of a sample */
+        bool whole;         /* loss weights: the mask itself, for a sum */
     } batch;
     struct {
         int64_t first; /* this rank's first row of the vocabulary */
@@ -227,9 +228,11 @@ union mtlm_attr {
 /* The loss tensor (double): sums over this rank's microbatches.  The share of
  * struct mtlm_context weights each microbatch. */
 enum mtlm_loss_slot {
-    MTLM_LOSS_LM,       /* language model */
-    MTLM_LOSS_SOP,      /* sentence order prediction (BERT) */
-    MTLM_LOSS_SOP_HITS, /* share of correct sentence orders */
+    MTLM_LOSS_LM,  /* language model */
+    MTLM_LOSS_SOP, /* sentence order prediction (BERT) */
+    /* Share of correct sentence orders; of a task, number of samples whose
+     * labels are all the model's answers (codelets/hits.c). */
+    MTLM_LOSS_SOP_HITS,
     MTLM_LOSS_COUNT
 };
 

@@ -44,6 +44,8 @@
     OP(XENT_LOSS, xent_loss)                                                   \
     OP(XENT_BWD, xent_bwd)                                                     \
     OP(ACCURACY, accuracy)                                                     \
+    OP(LABEL_MISSES, label_misses)                                             \
+    OP(LABEL_HITS, label_hits)                                                 \
     OP(POOL_FWD, pool_fwd)                                                     \
     OP(POOL_BWD, pool_bwd)                                                     \
     OP(ADD, add)                                                               \

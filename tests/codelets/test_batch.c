@@ -72,6 +72,20 @@ static void test_labels_that_count_share_the_weight_of_a_microbatch(
                 == (i != 4 && j < 2 ? (mtlm_real) (1. / (2 * (S - 1))) : 0));
 }
 
+/* For sums over labels instead of means. */
+static void test_whole_weights_are_the_mask(void **state)
+{
+    struct mtlm_call call = weights(0, S);
+    mtlm_real w[S * B];
+
+    (void) state;
+    call.attr.batch.whole = true;
+    run_op(call, (void *[]){w}, SAMPLE);
+    for (int i = 0; i < S; i++)
+        for (int j = 0; j < B; j++)
+            assert_true(w[i * B + j] == (i != 4 && j < 2));
+}
+
 /* The sum is the whole microbatch's, wherever a sample is cut. */
 static void test_parts_of_a_sample_weigh_as_in_the_whole(void **state)
 {
@@ -101,6 +115,7 @@ int main(void)
         cmocka_unit_test(test_a_batch_has_a_sample_in_each_column),
         cmocka_unit_test(
             test_labels_that_count_share_the_weight_of_a_microbatch),
+        cmocka_unit_test(test_whole_weights_are_the_mask),
         cmocka_unit_test(test_parts_of_a_sample_weigh_as_in_the_whole),
         cmocka_unit_test(test_no_label_that_counts_gives_zeros),
     };

@@ -77,6 +77,7 @@ int main(void)
         cmocka_unit_test(test_cross_entropy),
         cmocka_unit_test(test_loss),
         cmocka_unit_test(test_accuracy),
+        cmocka_unit_test(test_hits),
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_status),
         cmocka_unit_test(test_control),

@@ -19,6 +19,7 @@ void test_fill_and_zero(void **state);
 void test_cross_entropy(void **state); /* twins_loss.c */
 void test_loss(void **state);
 void test_accuracy(void **state);
+void test_hits(void **state);
 
 void test_sums(void **state); /* twins_optimizer.c */
 void test_status(void **state);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codelets/hits.h"
 #include "codelets/xent.h"
 #include "tests/codelets/support.h"
 #include "tests/codelets/twins.h"
@@ -201,6 +202,65 @@ void test_accuracy(void **state)
         hits.call.shape[XA_LABELS] = hits.call.shape[XA_WEIGHTS] =
             MTLM_SHAPE(x[i].s, x[i].b);
         hits.call.shape[XA_LOSS] = MTLM_SHAPE(MTLM_LOSS_COUNT);
+        twin_compare(&hits);
+    }
+}
+
+/* Small whole numbers: 16 bits hold them, and there are equal ones.  The
+ * greatest one is the label's in most rows that count. */
+static void fill_misses(const struct mtlm_call *call, void *const ptr[])
+{
+    const int64_t rows = mtlm_shape_rows(&call->shape[LM_LOGITS]);
+    const int64_t cols = mtlm_shape_cols(&call->shape[LM_LOGITS]);
+    const int64_t n = mtlm_xent_columns(call, cols);
+    mtlm_real *logits = ptr[LM_LOGITS], *sums = ptr[LM_SUMS];
+    const int32_t *labels = ptr[LM_LABELS];
+
+    fill_labels(call, LM_LOGITS, ptr[LM_LABELS]);
+    fill_weights(ptr[LM_WEIGHTS], rows);
+    for (int64_t i = 0; i < rows * cols; i++)
+        logits[i] = (mtlm_real) (int) logits[i];
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t label = labels[r] - call->attr.vocabulary.first;
+
+        sums[rows + r] = r % 4 == 3 ? 0 : 4;
+        if (label >= 0 && label < n)
+            logits[r * cols + label] = sums[rows + r];
+    }
+    logits[(rows - 1) * cols] = (mtlm_real) NAN;
+}
+
+/* Of samples with misses, without, and without a row that counts. */
+static void fill_hits(const struct mtlm_call *call, void *const ptr[])
+{
+    const int64_t b = call->shape[LH_MISSES].dim[1];
+    mtlm_real *misses = ptr[LH_MISSES];
+
+    for (int64_t j = 0; j < b; j++) {
+        misses[j] = (mtlm_real) (j % 2);
+        misses[b + j] = (mtlm_real) (j % 3);
+    }
+}
+
+void test_hits(void **state)
+{
+    static const struct shard x[] = {
+        {1, 1, 1, 0, 1}, {13, 3, 70, 0, 67}, {5, 2, 301, 301, 900}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(x) / sizeof(*x); i++) {
+        struct twin misses = {.call = call_of(MTLM_OP_LABEL_MISSES, &x[i]),
+                              .fill = fill_misses};
+        struct twin hits = {.call = call_of(MTLM_OP_LABEL_HITS, &x[i]),
+                            .fill = fill_hits};
+
+        misses.call.shape[LM_LABELS] = misses.call.shape[LM_WEIGHTS] =
+            MTLM_SHAPE(x[i].s, x[i].b);
+        misses.call.shape[LM_SUMS] = MTLM_SHAPE(2, x[i].s, x[i].b);
+        misses.call.shape[LM_MISSES] = MTLM_SHAPE(2, x[i].b);
+        twin_compare(&misses);
+        hits.call.shape[LH_MISSES] = MTLM_SHAPE(2, x[i].b);
+        hits.call.shape[LH_LOSS] = MTLM_SHAPE(MTLM_LOSS_COUNT);
         twin_compare(&hits);
     }
 }
