@@ -162,7 +162,9 @@ struct mtlm_tensor *mtlm_build_loss_weights(const struct mtlm_builder *b, int i)
         .batch = {.source = get_source(b),
                   .field = MTLM_FIELD_LOSS_MASK,
                   .first = rows.first,
-                  .seq_length = b->config->model.seq_length}};
+                  .seq_length = b->config->model.seq_length,
+                  .whole =
+                      !b->train && b->config->measure != MTLM_MEASURE_MEANS}};
 
     return MTLM_CALL(b, LOSS_WEIGHTS, &attr,
                      new_field(b, "loss weights", rows.n, MTLM_REAL));

@@ -59,12 +59,13 @@ static struct mtlm_tensor *loss_of(const struct mtlm_builder *b)
 }
 
 /* Appends the weighted cross-entropy of labels [s, b] over the columns of
- * logits.  split: tensor-parallel ranks share the columns. */
-static void cross_entropy(const struct mtlm_builder *b,
-                          const union mtlm_attr *columns, bool split,
-                          struct mtlm_tensor *logits,
-                          struct mtlm_tensor *labels,
-                          struct mtlm_tensor *weights)
+ * logits.  split: tensor-parallel ranks share the columns.  Returns the sums
+ * of xent_stats. */
+static struct mtlm_tensor *cross_entropy(const struct mtlm_builder *b,
+                                         const union mtlm_attr *columns,
+                                         bool split, struct mtlm_tensor *logits,
+                                         struct mtlm_tensor *labels,
+                                         struct mtlm_tensor *weights)
 {
     struct mtlm_tensor *const given[MTLM_MAX_OPERANDS] = {logits, labels};
     const struct mtlm_node *stats =
@@ -79,6 +80,34 @@ static void cross_entropy(const struct mtlm_builder *b,
     }
     MTLM_CALL(b, XENT_LOSS, columns, logits, labels, max, sums, weights,
               b->program->pass_control, loss_of(b));
+    return sums;
+}
+
+/* Returns new counts of missed labels [2, b], or NULL: this pass counts no
+ * hits. */
+static struct mtlm_tensor *begin_misses(const struct mtlm_builder *b)
+{
+    const union mtlm_attr zero = {.fill = {.mean = 0}};
+    struct mtlm_tensor *misses;
+
+    if (b->train || b->config->measure != MTLM_MEASURE_HITS)
+        return NULL;
+    misses =
+        mtlm_graph_tensor(b->graph, MTLM_STORE_ACTIVATION, "misses",
+                          MTLM_SHAPE(2, b->config->micro_batch), MTLM_REAL);
+    MTLM_CALL(b, FILL, &zero, misses);
+    return misses;
+}
+
+/* Adds up the counts of all parts and shards. */
+static void end_misses(const struct mtlm_builder *b, struct mtlm_tensor *misses)
+{
+    const union mtlm_attr hits = {.vocabulary = {.slot = MTLM_LOSS_SOP_HITS}};
+
+    if (!misses)
+        return;
+    mtlm_build_reduce(b, misses);
+    MTLM_CALL(b, LABEL_HITS, &hits, misses, loss_of(b));
 }
 
 /* Returns the input of BERT's output layer for x [s_i, b, h]. */
@@ -99,8 +128,9 @@ static struct mtlm_tensor *transform_hidden(const struct mtlm_builder *b,
                          y);
 }
 
+/* misses: of begin_misses(). */
 static void language_model(const struct mtlm_builder *b, int i,
-                           struct mtlm_tensor *x)
+                           struct mtlm_tensor *x, struct mtlm_tensor *misses)
 {
     const bool bert = b->config->model.family == MTLM_BERT;
     const struct mtlm_parameter *word =
@@ -112,7 +142,7 @@ static void language_model(const struct mtlm_builder *b, int i,
     struct mtlm_tensor *labels =
         mtlm_build_batch(b, "labels", MTLM_FIELD_LABELS, mtlm_build_part(b, i));
     struct mtlm_tensor *weights = mtlm_build_loss_weights(b, i);
-    struct mtlm_tensor *logits;
+    struct mtlm_tensor *logits, *sums;
 
     if (bert)
         logits = MTLM_CALL(b, LINEAR_BIAS_FWD, NULL,
@@ -124,7 +154,10 @@ static void language_model(const struct mtlm_builder *b, int i,
                            word->weight);
     if (!b->train)
         b->program->eval_logits.part[i] = logits;
-    cross_entropy(b, &rows, true, logits, labels, weights);
+    sums = cross_entropy(b, &rows, true, logits, labels, weights);
+    if (misses)
+        MTLM_CALL(b, LABEL_MISSES, &rows, logits, labels, sums, weights,
+                  misses);
 }
 
 /* Appends the binary head on x [s_0, b, h], the part with the first token.
@@ -180,14 +213,18 @@ struct mtlm_tensor *mtlm_build_logits(const struct mtlm_builder *b,
 
 void mtlm_build_head(const struct mtlm_builder *b, const struct mtlm_rows *x)
 {
+    struct mtlm_tensor *misses;
+
     mtlm_build_at(b, -1);
+    misses = begin_misses(b);
     for (int i = 0; i < b->n_parts; i++) {
         struct mtlm_tensor *y = add_layernorm(
             b, MTLM_PARAM_FINAL_GAMMA, MTLM_PARAM_FINAL_BETA, x->part[i]);
 
-        language_model(b, i, y);
+        language_model(b, i, y, misses);
         if (i == 0 && b->config->model.family == MTLM_BERT
             && b->config->model.binary_head)
             sentence_order(b, y);
     }
+    end_misses(b, misses);
 }

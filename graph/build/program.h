@@ -81,6 +81,11 @@ struct mtlm_offload_amount {
 
 struct mtlm_profile;
 
+/* What a validation measures: means of the losses of its microbatches, each a
+ * mean over labels; or sums over all labels that count.  HITS: the sums, and
+ * the samples whose labels are all the model's answers (codelets/hits.h). */
+enum mtlm_measure { MTLM_MEASURE_MEANS, MTLM_MEASURE_SUMS, MTLM_MEASURE_HITS };
+
 /* The input of mtlm_program_build(). */
 struct mtlm_program_config {
     struct mtlm_model model;
@@ -91,6 +96,7 @@ struct mtlm_program_config {
      * multiples of micro_batch * layout.dp samples. */
     struct mtlm_ramp ramp;
     int64_t eval_microbatches; /* of a validation; 0: no validation */
+    enum mtlm_measure measure; /* of a validation */
     uint64_t seed;             /* seed of initial weights and dropout */
     const struct mtlm_schedule *schedule;
     double window; /* alpha: graph/schedule/window.h */

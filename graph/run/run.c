@@ -234,7 +234,9 @@ void mtlm_run_validation(struct mtlm_run *run, int64_t iteration, int64_t piece,
         .first_sample = first * samples_per_microbatch(run),
         .microbatches = config->eval_microbatches - first,
         .last_use = piece,
-        .share = 1.0 / (config->eval_microbatches * config->layout.dp),
+        .share = config->measure != MTLM_MEASURE_MEANS
+                     ? 1
+                     : 1.0 / (config->eval_microbatches * config->layout.dp),
         .flops = run->eval_flops,
         .record = record && run->config.recorder};
 

@@ -142,8 +142,10 @@ static void compute(struct interpreter *in, struct rank *rank)
         node->phase == MTLM_PHASE_EVAL && config->eval_microbatches > 0
             ? config->eval_microbatches
             : config->microbatches;
+    const bool sums = node->phase == MTLM_PHASE_EVAL
+                      && config->measure != MTLM_MEASURE_MEANS;
     const struct mtlm_context context = {
-        .share = 1.0 / (microbatches * config->layout.dp),
+        .share = sums ? 1 : 1.0 / (microbatches * config->layout.dp),
         .batch = config->microbatches * config->micro_batch * config->layout.dp,
         .sample =
             in->first_sample
@@ -332,20 +334,31 @@ double interpreter_loss(struct interpreter *in, int64_t iteration)
     return loss;
 }
 
-double interpreter_validation(struct interpreter *in)
+void interpreter_measure(struct interpreter *in,
+                         double report[MTLM_STATUS_EXTRA])
 {
     const struct mtlm_program *program = in->rank[0].program;
     const int64_t piece = mtlm_program_piece(&program->config);
-    double loss = 0;
 
+    memset(report, 0, MTLM_STATUS_EXTRA * sizeof(*report));
     for (int64_t i = 0; i < mtlm_program_pieces(&program->config); i++) {
+        const double *mine;
+
         in->left = program->config.eval_microbatches - i * piece;
         start_at(in, i, i * piece, eval_items);
-        loss += ((double *) interpreter_slot(&in->rank[0], program->eval_report,
-                                             i))[MTLM_STATUS_LOSS];
+        mine = interpreter_slot(&in->rank[0], program->eval_report, i);
+        for (int k = 0; k < MTLM_STATUS_EXTRA; k++)
+            report[k] += mine[k];
     }
     in->left = 0;
-    return loss;
+}
+
+double interpreter_validation(struct interpreter *in)
+{
+    double report[MTLM_STATUS_EXTRA];
+
+    interpreter_measure(in, report);
+    return report[MTLM_STATUS_LOSS];
 }
 
 static struct mtlm_items *begin_items(struct mtlm_program *program)

@@ -28,7 +28,10 @@ const void *interpreter_on_disk(const struct interpreter *in, int rank,
                                 const struct mtlm_tensor *tensor);
 /* The forward pass of an iteration alone: returns the sum of its losses. */
 double interpreter_loss(struct interpreter *in, int64_t iteration);
-/* A validation, piece by piece: returns the sum of its losses. */
+/* A validation, piece by piece: the sum of its reports. */
+void interpreter_measure(struct interpreter *in,
+                         double report[MTLM_STATUS_EXTRA]);
+/* The same: returns the sum of its losses. */
 double interpreter_validation(struct interpreter *in);
 
 /* Generation: the items of the sequence in that slot; row 0 has that position,
