@@ -30,10 +30,10 @@ perf     launch graph codelets models runtime tests
 # A folder, and its rooms from the lowest to the highest.
 rooms='
 runtime  base file machine policies comm disk virtual
-models   . text weights
+models   . text task weights
 codelets . cudnn attention
 graph    . order schedule build predict run
-launch   trace trace/export trace/read options plan log job checkpoint report simulate train generate tools .
+launch   trace trace/export trace/read task options plan log job checkpoint report simulate train generate tools .
 '
 
 # Build trees and unpacked archives of ours hold a config.status or

@@ -127,6 +127,12 @@ CORPUS = {
               b"0F0,,3F0,3I0,3W0,0BW0\r\n1F0,2F0,2BW0,1BW0\n\n",
               b"0UNSHARD,0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,\"1F0\",1B0,1SEND_B0",
               b"0F0,0F1,(0F2;0B0)OVERLAP_F_B,0B1, 0I2 ,0W2\n"],
+    "wikitext": [b"\3 \n = A ' title ' = \n \n 5 @.@ 1 ( one , two ) ; \" x \" \n",
+                 "\0s ' 58 \N{DEGREE SIGN} N {  } [ 3 ] /' 5/ 's .".encode(),
+                 b"\x0fa b"],
+    "lambada": [b'\0{"text": "one two three"}\r\n\n{"text": "a b \\n"}',
+                b'\1{"text": "a longer passage than others", "x": [1]}\n',
+                '\1{"text": "\\u00a0a\\u3000b é\\u0000c"}'.encode()],
     "merges": [b"#version: 0.2\na b\nab c\nb c\nab ab\nabc abc\n",
                b"#version\na b\r\n", b"#version: 0.2\n"],
 }
@@ -164,6 +170,9 @@ def words(srcdir):
         "order": ["0F1", "0B1", "0I1", "0W1", "0BW1", "1F", "2B", "3W", "BW",
                   "OVERLAP_F_B", "SEND_F", "RECV_B", "REDUCE_GRAD", "UNSHARD", "0.1",
                   "\r\n", ",", ";", "99999999"],
+        "wikitext": [" @-@ ", " @,@ ", "= = =", "/' 5/", "\u00c2\u00b0", " N ",
+                     " 's", "s '", "( ", " )"],
+        "lambada": JSON + ["text", "\n", "\\u2028", "\\u00a0"],
         "llmc": ["\xc6\xd7\x34\x01"]}
 
 

@@ -19,7 +19,9 @@
     X(huggingface_index)                                                       \
     X(llmc)                                                                    \
     X(metrics)                                                                 \
-    X(order)
+    X(order)                                                                   \
+    X(wikitext)                                                                \
+    X(lambada)
 
 #define FUZZ_READER(name) void fuzz_##name(const uint8_t *data, size_t bytes);
 FUZZ_READERS(FUZZ_READER)
