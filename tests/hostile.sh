@@ -114,6 +114,9 @@ prepare() {
     damage_traces
     printf '{"text": "a"}\n{"text": \n' >broken.json
     printf '{"word": "a"}\n' >nokey.jsonl
+    printf '{"text": "a b"}\n{"text": "a' >cut.jsonl
+    printf 'caf\303\251\ncaf\351 \n' >latin1
+    : >nodata
     mkdir -p used empty busy locked/lock
     touch used/schedule.csv busy/lock
     write_orders

@@ -8,6 +8,7 @@
 #include "graph/run/run.h"
 #include "launch/log/metrics.h"
 #include "launch/options/options.h"
+#include "models/task/scored_text.h"
 #include "models/text/entropy.h"
 #include "models/text/indexed_dataset.h"
 #include "models/text/prompts.h"
@@ -70,6 +71,8 @@ struct mtlm_job {
      * NULL. */
     struct mtlm_prompts *prompts;
     struct mtlm_decoding decoding;
+    /* The samples of --task, which are valid.samples, too; else NULL. */
+    const struct mtlm_scored_text *scored;
     struct mtlm_entropy entropy; /* of the validation bytes, if has_entropy */
     bool has_entropy;
     struct mtlm_program *program;

@@ -8,6 +8,7 @@
 
 #include "launch/job/job_data.h"
 #include "launch/job/job_prompts.h"
+#include "launch/job/job_task.h"
 #include "launch/options/option_table.h"
 #include "launch/options/options_data.h"
 #include "launch/options/options_generate.h"
@@ -278,6 +279,8 @@ int mtlm_job_data_open(struct mtlm_job *job, struct mtlm_error *err)
     job->train.source.read = job->valid.source.read = read_source;
     if (mtlm_options_generate_wanted(&job->options))
         return mtlm_job_prompts_open(job, err);
+    if (job->options.task)
+        return mtlm_job_task_open(job, err);
     if (!job->options.mock_data)
         return open_documents(job, err);
     /* The mock text is the same for every seed: three seeds, three splits. */

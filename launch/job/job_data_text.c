@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "launch/job/job_data.h"
+#include "launch/job/job_task.h"
 #include "models/text/blend.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/plural.h"
@@ -94,6 +95,8 @@ char *mtlm_job_data_describe(const struct mtlm_job *job)
         return mtlm_sprintf("%" PRId64
                             " sequences of prompts, hash %016" PRIx64,
                             job->prompts->sequences, job->prompts->hash);
+    if (job->scored)
+        return mtlm_job_task_describe(job);
     if (job->datasets == 0)
         return mtlm_strdup("mock data");
     return job->datasets == 1 && job->data[0].serves[MTLM_TRAIN]
@@ -207,7 +210,9 @@ void mtlm_job_data_print(const struct mtlm_job *job)
 {
     const struct mtlm_job_dataset *d = job->data;
 
-    if (job->datasets == 0) {
+    if (job->scored) {
+        mtlm_job_task_print(job);
+    } else if (job->datasets == 0) {
         printf("data: mock data (--data-path PREFIX reads text)\n");
     } else if (job->datasets > 1) {
         print_blend(job);

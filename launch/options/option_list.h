@@ -52,6 +52,11 @@
           "With --load DIR and one of the first two options, the job does "    \
           "not train: it continues prompts and prints the text. Each rank "    \
           "holds the whole model unless tensor or pipeline sizes are given.")  \
+    GROUP(TASKS, "Tasks",                                                      \
+          "With --load DIR and --task NAME, the job does not train: it "       \
+          "evaluates the model on a published data set, in any layout. "       \
+          "mtlm-dag --task NAME --help says what is measured, and where to "   \
+          "get the data.")                                                     \
     GROUP(TRACING, "Tracing", "")                                              \
     GROUP(SYNTHETIC, "Synthetic runs",                                         \
           "Graph, scheduling policy and messages are real; tasks sleep for "   \
@@ -461,6 +466,16 @@
         "draw from the K most likely tokens only; 0: from all")                \
     OPT(GENERATION, TOP_P, "top-p", REAL, top_p, "1", 1e-06, 1, "P",           \
         "draw from the fewest tokens whose probabilities sum up to P")         \
+    OPT(TASKS, TASK, "task", TEXT, task_name, "", 0, 0, "NAME",                \
+        "evaluate on wikitext103 or lambada")                                  \
+    OPT(TASKS, VALID_DATA, "valid-data", TEXT, valid_data, "", 0, 0, "FILE",   \
+        "the data of the task")                                                \
+    OPT(TASKS, OVERLAPPING_EVAL, "overlapping-eval", INT, overlapping_eval,    \
+        "32", 1, 1048576, "N",                                                 \
+        "wikitext103: tokens from a window's begin to the next one's")         \
+    OPT(TASKS, STRICT_LAMBADA, "strict-lambada", FLAG, strict_lambada, "no",   \
+        0, 0, NULL,                                                            \
+        "lambada: predict the whole last word, not its last token alone")      \
     OPT(TRACING, TRACE, "trace", TEXT, trace_dir, "", 0, 0, "DIR",             \
         "write pictures and tables of a few iterations to DIR, also for "      \
         "Perfetto, ViTE and StarVZ")                                           \

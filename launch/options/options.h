@@ -14,6 +14,7 @@
 #include "graph/layout.h"
 #include "graph/predict/noise.h"
 #include "launch/options/option_list.h"
+#include "launch/task/task.h"
 #include "models/model.h"
 #include "models/text/tokenizer.h"
 #include "models/weights/ends.h"
@@ -219,6 +220,13 @@ struct mtlm_options {
     int64_t num_samples;    /* of each prompt */
     double temperature, top_p;
     int64_t top_k; /* 0: all tokens */
+
+    /* Tasks */
+    char *task_name;                    /* or NULL: no task */
+    const struct mtlm_task_entry *task; /* borrowed, or NULL; by task_name */
+    char *valid_data;                   /* file, or NULL */
+    int64_t overlapping_eval;           /* tokens from a window to the next */
+    bool strict_lambada;                /* the whole last word counts */
 
     char *svg;          /* picture of the plan, or NULL */
     char *schedule_out; /* order of the plan, or NULL */

@@ -72,7 +72,10 @@ void mtlm_options_answer(const struct mtlm_options *options, int request,
 {
     switch (request) {
     case MTLM_REQUEST_HELP:
-        mtlm_help_text_print(out);
+        if (options->task)
+            mtlm_task_help(options->task, out);
+        else
+            mtlm_help_text_print(out);
         break;
     case MTLM_REQUEST_USAGE:
         print_usage(out);

@@ -29,27 +29,30 @@ static int refuse_iterations(const struct mtlm_options *o,
                 "--%s needs training, and --%s does not train",
                 mtlm_option_name(of_iterations[i]),
                 mtlm_options_generate_wanted(o) ? mtlm_options_generate_name(o)
+                : o->task                       ? "task"
                                                 : "eval-only");
     return 0;
 }
 
-/* Refuses more logits than should fit into memory: ranks collect all logits. */
-static int check_logits(const struct mtlm_options *o, struct mtlm_error *err)
+int mtlm_options_eval_check_logits(const struct mtlm_options *options,
+                                   struct mtlm_error *err)
 {
     const double gib = 1024.0 * 1024 * 1024;
-    const double samples = (double) o->eval_iters * o->global_batch_size;
-    const double bytes =
-        samples * o->model.seq_length * o->model.vocab_size * sizeof(float);
+    const double samples =
+        (double) options->eval_iters * options->global_batch_size;
+    const double bytes = samples * options->model.seq_length
+                         * options->model.vocab_size * sizeof(float);
 
-    if (!o->logits_dir || bytes <= MOST_LOGITS_GIB * gib)
+    if (!options->logits_dir || bytes <= MOST_LOGITS_GIB * gib)
         return 0;
-    return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                          "--dump-logits: %.0f samples of %" PRId64
-                          " x %" PRId64
-                          " logits are %.1f GiB, and the limit is %d GiB; give "
-                          "fewer --eval-iters or a smaller --global-batch-size",
-                          samples, o->model.seq_length, o->model.vocab_size,
-                          bytes / gib, MOST_LOGITS_GIB);
+    return mtlm_error_set(
+        err, MTLM_EXIT_USAGE,
+        "--dump-logits: %.0f samples of %" PRId64 " x %" PRId64
+        " logits are %.1f GiB, and the limit is %d GiB; give %s",
+        samples, options->model.seq_length, options->model.vocab_size,
+        bytes / gib, MOST_LOGITS_GIB,
+        options->task ? "less text"
+                      : "fewer --eval-iters or a smaller --global-batch-size");
 }
 
 int mtlm_options_eval_resolve(struct mtlm_options *options,
@@ -67,7 +70,8 @@ int mtlm_options_eval_resolve(struct mtlm_options *options,
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,
             "--eval-only needs --load DIR, the directory of the checkpoint");
-    if (options->mock_data && !mtlm_options_given(options, MTLM_OPT_MOCK_DATA))
+    if (options->mock_data && !options->task
+        && !mtlm_options_given(options, MTLM_OPT_MOCK_DATA))
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--eval-only needs --data-path PREFIX, the data "
                               "to evaluate on");
@@ -75,7 +79,8 @@ int mtlm_options_eval_resolve(struct mtlm_options *options,
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--eval-only with --eval-iters 0 has nothing to "
                               "evaluate; give 1 or more batches");
-    if (refuse_iterations(options, err) < 0 || check_logits(options, err) < 0)
+    if (refuse_iterations(options, err) < 0
+        || (!options->task && mtlm_options_eval_check_logits(options, err) < 0))
         return -1;
     if (options->save_dir)
         mtlm_options_note(options,

@@ -10,4 +10,9 @@
 int mtlm_options_eval_resolve(struct mtlm_options *options,
                               struct mtlm_error *err);
 
+/* Refuses more logits of --dump-logits than should fit into memory: ranks
+ * collect the logits of all eval_iters batches. */
+int mtlm_options_eval_check_logits(const struct mtlm_options *options,
+                                   struct mtlm_error *err);
+
 #endif /* MTLM_OPTIONS_EVAL_H */

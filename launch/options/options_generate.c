@@ -2,8 +2,6 @@
 
 #include "config.h"
 
-#include <inttypes.h>
-
 #include "launch/options/option_table.h"
 #include "launch/options/options_generate.h"
 #include "launch/options/options_note.h"
@@ -179,18 +177,5 @@ int mtlm_options_generate_resolve(struct mtlm_options *options,
                               "--%s is for a gpt; a bert predicts masked "
                               "tokens, not the next one",
                               name);
-    if (!options->tokenizer)
-        options->tokenizer = mtlm_options_tokenizer_of_size(&options->model);
-    if (!options->tokenizer)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--%s needs the tokenizer of the model: give "
-                              "--vocab-file and --merge-file, whose vocabulary "
-                              "has %" PRId64 " tokens",
-                              name, options->model.vocab_size);
-    if (!options->tokenizer->text)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--%s: the tokenizer %s is for a bert; a gpt "
-                              "needs GPT2BPETokenizer or byte",
-                              name, options->tokenizer->name);
-    return 0;
+    return mtlm_options_tokenizer_need_text(options, name, err);
 }

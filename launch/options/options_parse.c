@@ -18,6 +18,7 @@
 #include "launch/options/options_note.h"
 #include "launch/options/options_parse.h"
 #include "launch/options/options_resolve.h"
+#include "launch/options/options_task.h"
 #include "launch/options/suggest.h"
 #include "launch/options/unknown.h"
 #include "models/presets.h"
@@ -345,6 +346,20 @@ static int set_all(struct mtlm_options *options, const struct line *line,
     return options->request;
 }
 
+/* Returns the request that ended the line.  --help behind --task is about the
+ * task. */
+static int take_request(struct mtlm_options *options, const struct line *line,
+                        struct mtlm_error *err)
+{
+    const struct mtlm_config none = {0};
+    const char *task = last_text(line, &none, MTLM_OPT_TASK);
+
+    if (line->request == MTLM_REQUEST_HELP && task
+        && mtlm_options_task_find(options, task, err) < 0)
+        return -1;
+    return options->request = line->request;
+}
+
 int mtlm_options_parse(struct mtlm_options *options, int argc, char **argv,
                        struct mtlm_error *err)
 {
@@ -359,7 +374,7 @@ int mtlm_options_parse(struct mtlm_options *options, int argc, char **argv,
     if (rc == 0)
         rc = read_line(&line, words.n, words.word);
     if (rc == 0 && line.request)
-        rc = options->request = line.request;
+        rc = take_request(options, &line, err);
     else if (rc == 0)
         rc = set_all(options, &line, &config, err);
     mtlm_config_free(&config);

@@ -23,6 +23,7 @@
 #include "launch/options/options_simulate.h"
 #include "launch/options/options_stages.h"
 #include "launch/options/options_synthetic.h"
+#include "launch/options/options_task.h"
 #include "launch/options/options_times.h"
 #include "launch/options/options_tokenizer.h"
 #include "launch/options/options_trace.h"
@@ -161,12 +162,14 @@ int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
     struct mtlm_model *model = &options->model;
 
     if (mtlm_options_simulate_resolve(options, err) < 0
-        || mtlm_options_generate_prepare(options, err) < 0)
+        || mtlm_options_generate_prepare(options, err) < 0
+        || mtlm_options_task_prepare(options, err) < 0)
         return -1;
     resolve_weights_alone(options);
     if (check_needed(options, err) < 0 || resolve_family(options, err) < 0
         || mtlm_options_tokenizer_open(options, err) < 0
-        || mtlm_options_generate_resolve(options, err) < 0)
+        || mtlm_options_generate_resolve(options, err) < 0
+        || mtlm_options_task_resolve(options, err) < 0)
         return -1;
     if (!mtlm_options_given(options, MTLM_OPT_FFN_HIDDEN_SIZE))
         model->ffn_hidden_size = 4 * model->hidden_size;

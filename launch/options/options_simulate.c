@@ -26,6 +26,7 @@ static int check_contradictions(const struct mtlm_options *o,
     const char *other = o->request == MTLM_REQUEST_PLAN ? "dry-run"
                         : o->cluster_file               ? "synthetic"
                         : o->eval_only                  ? "eval-only"
+                        : o->task_name                  ? "task"
                         : o->generate                   ? "generate"
                         : o->prompt_file                ? "prompt-file"
                                                         : NULL;

@@ -66,3 +66,22 @@ int mtlm_options_tokenizer_open(struct mtlm_options *options,
                           ": the tokenizer %s has %" PRId64 " tokens",
                           given, type, options->model.vocab_size);
 }
+
+int mtlm_options_tokenizer_need_text(struct mtlm_options *options,
+                                     const char *name, struct mtlm_error *err)
+{
+    if (!options->tokenizer)
+        options->tokenizer = mtlm_options_tokenizer_of_size(&options->model);
+    if (!options->tokenizer)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--%s needs the tokenizer of the model: give "
+                              "--vocab-file and --merge-file, whose vocabulary "
+                              "has %" PRId64 " tokens",
+                              name, options->model.vocab_size);
+    if (!options->tokenizer->text)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--%s: the tokenizer %s is for a bert; a gpt "
+                              "needs GPT2BPETokenizer or byte",
+                              name, options->tokenizer->name);
+    return 0;
+}

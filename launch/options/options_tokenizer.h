@@ -18,4 +18,9 @@ const char *mtlm_options_tokenizer_default(const struct mtlm_model *model);
 const struct mtlm_tokenizer *mtlm_options_tokenizer_of_size(
     const struct mtlm_model *model);
 
+/* For --name of a GPT: opens the tokenizer of bytes for a model of bytes, if
+ * no tokenizer is given.  -1 and MTLM_EXIT_USAGE: none fits. */
+int mtlm_options_tokenizer_need_text(struct mtlm_options *options,
+                                     const char *name, struct mtlm_error *err);
+
 #endif /* MTLM_OPTIONS_TOKENIZER_H */

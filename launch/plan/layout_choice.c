@@ -47,6 +47,7 @@ struct mtlm_wish mtlm_layout_choice_wish(const struct mtlm_options *options,
                    .count_zeros = o->log_num_zeros,
                    .skip_nan = o->no_check_for_nan,
                    .eval_only = o->eval_only,
+                   .measure = o->task ? o->task->measure : MTLM_MEASURE_MEANS,
                    .loads = !o->load_dir ? MTLM_LOAD_NOTHING
                             : o->finetune || o->no_load_optim || o->eval_only
                                 ? MTLM_LOAD_WEIGHTS

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "launch/job/job_task.h"
 #include "launch/log/progress.h"
 #include "launch/train/dump_logits.h"
 #include "launch/train/train_private.h"
@@ -54,7 +55,9 @@ static bool measure_losses(struct mtlm_train *s, int64_t done,
     /* Submitting a long validation takes as long as running it. */
     mtlm_train_log_progress(
         job, (struct mtlm_progress_work){
-                 .what = instead ? "test" : "validation",
+                 .what = job->scored ? "task"
+                         : instead   ? "test"
+                                     : "validation",
                  .microbatches = job->program->config.eval_microbatches});
     whole = add_pieces(s, done, report);
     mtlm_progress_end();
@@ -96,6 +99,17 @@ static void run_test(struct mtlm_train *s)
         mtlm_train_log_cut(&s->log, mtlm_now_ns() - start);
 }
 
+/* Measures the task, and logs the result instead of a validation's. */
+static void run_task(struct mtlm_train *s)
+{
+    const int64_t start = mtlm_now_ns();
+    double report[MTLM_STATUS_EXTRA];
+
+    if (measure_losses(s, s->text.iterations, NULL, report))
+        mtlm_train_log_text(&s->log, mtlm_job_task_result(s->job, report));
+    mtlm_train_log_cut(&s->log, mtlm_now_ns() - start);
+}
+
 /* Evaluates after training, as Megatron-LM does, and also after a time limit.
  * After a signal, the run ends soon, without an evaluation. */
 void mtlm_train_evaluate(struct mtlm_train *s)
@@ -112,7 +126,10 @@ void mtlm_train_evaluate(struct mtlm_train *s)
         return;
     }
     logits = mtlm_logits_begin(s->job);
-    mtlm_train_validate(s, s->text.iterations, " on validation set");
+    if (s->job->scored)
+        run_task(s);
+    else
+        mtlm_train_validate(s, s->text.iterations, " on validation set");
     if (mtlm_logits_end(logits, !s->left_out, &err) < 0) {
         mtlm_progress_hide();
         fprintf(stderr, "mtlm-dag: %s\n", err.text);

@@ -95,8 +95,7 @@ static double seconds_left(const struct mtlm_train_log *log, double seconds,
     return left;
 }
 
-/* A job whose reader has left ends as after a signal. */
-static void put_line(const struct mtlm_train_log *log, char *text)
+void mtlm_train_log_text(const struct mtlm_train_log *log, char *text)
 {
     if (log->prints) {
         mtlm_progress_hide();
@@ -161,8 +160,9 @@ void mtlm_train_log_add(struct mtlm_train_log *log,
     if (!ended->line_due)
         return;
     told = describe_span(log, &log->line, ended);
-    put_line(log, log->is_short ? mtlm_short_line_iteration(&told, log->colour)
-                                : mtlm_log_iteration_line(&told));
+    mtlm_train_log_text(log, log->is_short
+                                 ? mtlm_short_line_iteration(&told, log->colour)
+                                 : mtlm_log_iteration_line(&told));
     begin_span(&log->line, ended);
 }
 
@@ -178,10 +178,11 @@ void mtlm_train_log_validation(struct mtlm_train_log *log, int64_t iterations,
     const bool told = log->is_short && ns == 0;
 
     if (!told)
-        put_line(log, log->is_short ? mtlm_short_line_validation(
-                          where, r[MTLM_STATUS_LOSS], sop, hits, log->colour)
-                                    : mtlm_log_validation_lines(
-                                        where, r[MTLM_STATUS_LOSS], sop, hits));
+        mtlm_train_log_text(
+            log, log->is_short ? mtlm_short_line_validation(
+                     where, r[MTLM_STATUS_LOSS], sop, hits, log->colour)
+                               : mtlm_log_validation_lines(
+                                   where, r[MTLM_STATUS_LOSS], sop, hits));
     free(where);
     if (ns > 0)
         mtlm_metrics_validation(log->job->metrics, iterations,

@@ -59,6 +59,10 @@ void mtlm_train_log_validation(struct mtlm_train_log *log, int64_t iterations,
                                const double report[MTLM_STATUS_EXTRA],
                                int64_t ns);
 
+/* Prints text and a newline on the last rank; frees text.  A job whose reader
+ * has left ends as after a signal. */
+void mtlm_train_log_text(const struct mtlm_train_log *log, char *text);
+
 /* Excludes ns, in which training waited for something else, from the time of
  * iterations. */
 void mtlm_train_log_pause(struct mtlm_train_log *log, int64_t ns);
