@@ -31,7 +31,7 @@ ASAN = os.environ.get("ASAN_OPTIONS",
 LENGTHS = {"idx": 512, "safetensors": 1024, "manifest": 1024, "config": 512,
            "vocabulary_json": 512, "vocabulary_lines": 512, "merges": 512,
            "huggingface_config": 512, "huggingface_index": 512, "llmc": 2048,
-           "metrics": 512, "order": 512, "wikitext": 256, "lambada": 512}
+           "metrics": 512, "order": 512, "wikitext": 128, "lambada": 512}
 
 
 class Reader:
