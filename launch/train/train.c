@@ -371,7 +371,9 @@ static void print_end(struct mtlm_train *s)
             : s->text.iterations == s->log.end ? "--exit-interval"
                                                : "--exit-duration-in-mins",
             s->text.iterations, o->train_iters,
-            s->left_out ? ", before the end of its validation" : "");
+            !s->left_out     ? ""
+            : s->job->scored ? ", before the end of the task"
+                             : ", before the end of its validation");
 }
 
 static void finish_training(struct mtlm_train *s)

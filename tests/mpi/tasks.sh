@@ -85,6 +85,18 @@ for of in "${layouts[@]}"; do
     same strict "$of"
 done
 
+# A signal ends the job without a score.
+for _ in $(seq 3000); do cat lambada; done >many
+rm out
+timeout -k 5 $((60 * TIME_SCALE)) "$program" --load ck --task lambada \
+    --valid-data many >out 2>err </dev/null &
+pid=$!
+within 20 grep -q '^loaded: ' out || fail "a long task: $(cat err)"
+pkill -TERM -P $pid || fail "no process to end"
+wait $pid
+[ $? -ne 0 ] && grep -q 'by a signal .*, before the end of the task$' err \
+    && ! grep -q '^lambada: ' out || fail "a signal: $(cat err)"
+
 # A vocabulary of another model, and a model of another kind.
 "${PYTHON:-python3}" -c 'import json
 printed = [*range(33, 127), *range(161, 173), *range(174, 256)]
