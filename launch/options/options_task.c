@@ -31,11 +31,10 @@ int mtlm_options_task_find(struct mtlm_options *options, const char *name,
         n += snprintf(known + n, sizeof(known) - n, "%s%s", i ? ", " : "",
                       mtlm_tasks[i]->name);
     }
-    return mtlm_error_set(err, MTLM_EXIT_USAGE, "unknown task '%.60s'; %s%s%s",
-                          name,
-                          nearest.best ? "did you mean " : "the tasks are ",
-                          nearest.best ? nearest.best : known,
-                          nearest.best ? "?" : "");
+    return mtlm_error_set(
+        err, MTLM_EXIT_USAGE, "unknown task '%.60s'; %s%s%s", name,
+        nearest.best ? "did you mean " : "the tasks are ",
+        nearest.best ? nearest.best : known, nearest.best ? "?" : "");
 }
 
 /* Refuses options of tasks in a job without. */

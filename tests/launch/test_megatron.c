@@ -220,6 +220,29 @@ static void test_the_345m_script_of_v2_6_is_understood(void **state)
             "that this version does not have; leave them out");
 }
 
+/* The evaluation in README.md of v2.6, with one token per byte. */
+static void test_the_tasks_of_v2_6_are_understood(void **state)
+{
+    (void) state;
+    accepts("--task WIKITEXT103 --num-layers 24 --hidden-size 1024 "
+            "--num-attention-heads 16 --seq-length 1024 "
+            "--max-position-embeddings 1024 --fp16 --vocab-size 257 "
+            "--valid-data wiki.txt --load checkpoints --micro-batch-size 8 "
+            "--activations-checkpoint-method uniform --log-interval 10 "
+            "--no-load-optim --no-load-rng");
+    assert_string_equal(options.task->name, "wikitext103");
+    assert_int_equal(options.overlapping_eval, 32);
+    assert_string_equal(
+        options.notes,
+        "--activations-checkpoint-method is spelled "
+        "--recompute-granularity=full --recompute-method=uniform here");
+    accepts("--task LAMBADA --strict-lambada --num-layers 24 --hidden-size "
+            "1024 --num-attention-heads 16 --seq-length 1024 --vocab-size 257 "
+            "--valid-data lambada.json --load checkpoints "
+            "--micro-batch-size 8");
+    assert_true(options.strict_lambada);
+}
+
 /* examples/pretrain_gpt2.sh of v1.0, without what is refused. */
 static void test_the_345m_script_of_v1_0_is_understood(void **state)
 {
@@ -282,6 +305,7 @@ int main(void)
         cmocka_unit_test(test_configuration_files_may_have_former_options),
         cmocka_unit_test(test_configuration_files_are_in_our_words),
         cmocka_unit_test(test_the_345m_script_of_v2_6_is_understood),
+        cmocka_unit_test(test_the_tasks_of_v2_6_are_understood),
         cmocka_unit_test(test_the_345m_script_of_v1_0_is_understood),
         cmocka_unit_test(test_the_bert_script_of_core_is_understood),
         cmocka_unit_test(test_no_entry_hides_an_option_of_ours),
