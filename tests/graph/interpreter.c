@@ -142,8 +142,8 @@ static void compute(struct interpreter *in, struct rank *rank)
         node->phase == MTLM_PHASE_EVAL && config->eval_microbatches > 0
             ? config->eval_microbatches
             : config->microbatches;
-    const bool sums = node->phase == MTLM_PHASE_EVAL
-                      && config->measure != MTLM_MEASURE_MEANS;
+    const bool sums =
+        node->phase == MTLM_PHASE_EVAL && config->measure != MTLM_MEASURE_MEANS;
     const struct mtlm_context context = {
         .share = sums ? 1 : 1.0 / (microbatches * config->layout.dp),
         .batch = config->microbatches * config->micro_batch * config->layout.dp,
