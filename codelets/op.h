@@ -159,6 +159,7 @@ union mtlm_attr {
          * every sample, with padding. */
         int64_t first_query, first_key, seq_length;
         double coefficient; /* query-key layer scaling; 1: none */
+        int alibi_heads;    /* ALiBi: heads of the layer; 0: no ALiBi */
         enum mtlm_attention_backend backend;
         struct mtlm_dropout dropout;
     } attention;

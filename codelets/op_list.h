@@ -13,6 +13,8 @@
     OP(TOKEN_TYPE_FWD, token_type_fwd)                                         \
     OP(POSITION_DROPOUT_FWD, position_dropout_fwd)                             \
     OP(POSITION_DROPOUT_BWD, position_dropout_bwd)                             \
+    OP(EMBEDDING_DROPOUT_FWD, embedding_dropout_fwd)                           \
+    OP(EMBEDDING_DROPOUT_BWD, embedding_dropout_bwd)                           \
     OP(LAYERNORM_FWD, layernorm_fwd)                                           \
     OP(LAYERNORM_BWD, layernorm_bwd)                                           \
     OP(LAYERNORM_BWD_ADD, layernorm_bwd_add)                                   \

@@ -88,6 +88,15 @@ int mtlm_model_check(const struct mtlm_model *model, struct mtlm_error *err)
             "--hidden-size %" PRId64
             " is not a multiple of --num-attention-heads %" PRId64,
             model->hidden_size, model->num_heads);
+    if (model->family == MTLM_BERT
+        && (model->positions != MTLM_POSITIONS_LEARNED
+            || model->embedding_layernorm))
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "%s is for --model-type gpt; this model is a "
+                              "bert",
+                              model->embedding_layernorm
+                                  ? "--embed-layernorm"
+                                  : "--position-embedding-type alibi");
     if (model->max_positions < model->seq_length)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--seq-length %" PRId64
@@ -147,6 +156,10 @@ struct mtlm_param_info mtlm_param_info(const struct mtlm_model *model,
         [MTLM_PARAM_BINARY_WEIGHT] = {"binary_head.weight", 2, h, -1, 0, std,
                                       1},
         [MTLM_PARAM_BINARY_BIAS] = {"binary_head.bias", 2, 1, -1, 0, 0, 0},
+        [MTLM_PARAM_EMBEDDING_GAMMA] = {"word_embeddings_layernorm.weight", h,
+                                        1, -1, 1, 0, 0},
+        [MTLM_PARAM_EMBEDDING_BETA] = {"word_embeddings_layernorm.bias", h, 1,
+                                       -1, 0, 0, 0},
     };
 
     assert(param >= 0 && param < MTLM_PARAM_COUNT);
@@ -162,8 +175,13 @@ enum mtlm_place mtlm_param_place(const struct mtlm_model *model,
         return MTLM_PLACE_LAYER;
     switch (param) {
     case MTLM_PARAM_WORD:
-    case MTLM_PARAM_POSITION:
         return MTLM_PLACE_FIRST;
+    case MTLM_PARAM_POSITION:
+        return model->positions == MTLM_POSITIONS_LEARNED ? MTLM_PLACE_FIRST
+                                                          : MTLM_PLACE_NONE;
+    case MTLM_PARAM_EMBEDDING_GAMMA:
+    case MTLM_PARAM_EMBEDDING_BETA:
+        return model->embedding_layernorm ? MTLM_PLACE_FIRST : MTLM_PLACE_NONE;
     case MTLM_PARAM_TOKEN_TYPE:
         return bert ? MTLM_PLACE_FIRST : MTLM_PLACE_NONE;
     case MTLM_PARAM_FINAL_GAMMA:

@@ -9,6 +9,12 @@
 /* Families of models, in the order of --model-type. */
 enum mtlm_family { MTLM_GPT, MTLM_BERT };
 
+/* How tokens know their positions, in the order of --position-embedding-type.
+ * LEARNED: a learned vector per position, added to the word embedding.  ALIBI:
+ * attention scores fall linearly with the distance, each head at a rate of its
+ * own (codelets/attention/alibi.h; arXiv 2108.12409). */
+enum mtlm_positions { MTLM_POSITIONS_LEARNED, MTLM_POSITIONS_ALIBI };
+
 /* A GPT or a BERT, independent of any layout.  Sizes have Megatron's names. */
 struct mtlm_model {
     enum mtlm_family family;
@@ -17,13 +23,16 @@ struct mtlm_model {
     int64_t num_heads;       /* a; divides h */
     int64_t ffn_hidden_size; /* f */
     int64_t seq_length;      /* s: tokens per sample */
-    int64_t max_positions;   /* rows of the position embedding, >= s */
+    enum mtlm_positions positions;
+    int64_t max_positions;   /* the most positions of a sample, >= s; LEARNED:
+                              * rows of the position embedding */
     int64_t vocab_size;      /* v: tokens of the vocabulary */
     int64_t vocab_multiple;  /* embedding rows are a multiple of this x t */
     int64_t num_token_types; /* BERT: 2, sentences A and B; GPT: 0 */
     /* The residual is layernorm's output instead of its input: the original
      * BERT, in Megatron's arrangement with a final layernorm. */
     bool post_layernorm;
+    bool embedding_layernorm; /* GPT: layernorm after the word embedding */
     bool binary_head; /* BERT: predicts whether two sentences are swapped */
     /* Attention scores are divided by the layer's number (from 1), and
      * multiplied by the number inside the softmax. */
@@ -57,7 +66,8 @@ double mtlm_model_padded_parameters(const struct mtlm_model *model, int t);
 double mtlm_model_flops(const struct mtlm_model *model, int64_t batch);
 
 /* Refuses impossible models: heads that do not divide the hidden size, sizes
- * beyond addressable memory, fewer positions than tokens.  -1 with err. */
+ * beyond addressable memory, fewer positions than tokens, a BERT with ALiBi or
+ * with a layernorm after the word embedding.  -1 with err. */
 int mtlm_model_check(const struct mtlm_model *model, struct mtlm_error *err);
 
 /* Parameters.  The order is the parameter's number, which keys initial values
@@ -95,6 +105,9 @@ enum mtlm_param {
     MTLM_PARAM_POOLER_BIAS,
     MTLM_PARAM_BINARY_WEIGHT,
     MTLM_PARAM_BINARY_BIAS,
+    /* of a GPT with a layernorm after the word embedding */
+    MTLM_PARAM_EMBEDDING_GAMMA,
+    MTLM_PARAM_EMBEDDING_BETA,
     MTLM_PARAM_COUNT
 };
 

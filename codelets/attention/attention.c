@@ -16,14 +16,18 @@
  * 0, MTLM_ATTENTION_NO_LSE and no gradient.  Keys, values and dy of the padding
  * do not matter.
  *
+ * attr.attention.alibi_heads: ALiBi adds slope (k - q) to the score of the
+ * query at position q and the key at position k (codelets/attention/alibi.h).
+ *
  * attr.attention.coefficient: the layer's number with Megatron-LM's query-key
  * layer scaling, else 1.  Scores are divided by the coefficient and multiplied
- * in the softmax. */
+ * in the softmax.  ALiBi does not depend on the coefficient. */
 
 #include "config.h"
 
 #include <string.h>
 
+#include "codelets/attention/alibi.h"
 #include "codelets/attention/attention.h"
 #include "codelets/attention/attention_bwd.h"
 #include "codelets/attention/attention_fwd.h"
@@ -82,11 +86,12 @@ static struct mtlm_head head_of(void *const ptr[], const struct mtlm_call *call,
     const int64_t first_query = call->attr.attention.first_query;
     const int64_t first_key = call->attr.attention.first_key;
     const mtlm_real c = call->attr.attention.coefficient;
+    const int number = call->attr.attention.first_head + n;
 
     return (struct mtlm_head){
         .dropout = &call->attr.attention.dropout,
         .sample = context->sample + j,
-        .number = call->attr.attention.first_head + n,
+        .number = number,
         .seq_length = call->attr.attention.seq_length,
         .first_query = first_query,
         .first_key = first_key,
@@ -97,6 +102,7 @@ static struct mtlm_head head_of(void *const ptr[], const struct mtlm_call *call,
         .ld = dim[1] * dim[2],
         .ld_y = dim[1] * dim[2] / 3,
         .scale = 1 / (mtlm_sqrt(d) * c),
+        .slope = mtlm_alibi_slope(number, call->attr.attention.alibi_heads) / c,
         .coefficient = c,
         .q = (const mtlm_real *) ptr[ATT_QKV] + at,
         .k = (const mtlm_real *) ptr[other] + at + d,

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "codelets/attention/alibi.h"
 #include "codelets/attention/attention.h"
 #include "codelets/attention/attention_cudnn.h"
 #include "codelets/launch.cuh"
@@ -49,7 +50,7 @@ template <typename T> struct mtlm_att_call {
     const T *q, *kv; /* [sq, b, 3 hl], [sk, b, 3 hl]: qkv */
     const int *lengths;
     int64_t sq, sk, batch, d;
-    int heads, first_head;
+    int heads, first_head, alibi_heads;
     bool causal, wide; /* wide: rows allow accesses of 16 bytes */
     int64_t first_query, first_key, seq_length;
     float scale, coefficient; /* as in struct mtlm_head */
@@ -68,6 +69,7 @@ template <typename T> struct mtlm_att_head {
     int64_t row;           /* of lse, the first query's */
     int64_t number;        /* of query 0's row of scores in the sample */
     uint64_t stream;       /* of random numbers */
+    float slope;           /* of ALiBi; 0: none */
 };
 
 static inline __device__ int64_t mtlm_att_rows(int64_t rows, int64_t first,
@@ -96,6 +98,7 @@ static __device__ mtlm_att_head<T> mtlm_att_head_of(const mtlm_att_call<T> &a,
     h.keys = mtlm_att_rows(a.sk, a.first_key, length);
     h.number = (a.first_head + head) * a.seq_length + a.first_query;
     h.stream = mtlm_philox_dropout_stream(a.sample + sample, a.layer, a.site);
+    h.slope = mtlm_alibi_slope(a.first_head + head, a.alibi_heads);
     return h;
 }
 
@@ -109,6 +112,14 @@ static inline __device__ int64_t mtlm_att_seen(const mtlm_att_call<T> &a,
     const int64_t seen = a.first_query + query - a.first_key + 1;
 
     return !a.causal || seen > h.keys ? h.keys : seen < 0 ? 0 : seen;
+}
+
+/* Returns the position of a key less the position of a query (row numbers). */
+template <typename T>
+static inline __device__ int64_t mtlm_att_distance(const mtlm_att_call<T> &a,
+                                                   int64_t query, int64_t key)
+{
+    return a.first_key + key - a.first_query - query;
 }
 
 /* Copies rows `first` on of d elements, ld apart, to `to` [R][LD].  Rows from
@@ -294,6 +305,7 @@ static mtlm_att_call<T> mtlm_att_call_of(void *const ptr[],
     a.heads = call->attr.attention.heads;
     a.d = dim[2] / 3 / a.heads;
     a.first_head = call->attr.attention.first_head;
+    a.alibi_heads = call->attr.attention.alibi_heads;
     a.causal = call->attr.attention.causal;
     a.wide = a.d * sizeof(T) % 16 == 0
              && ((uintptr_t) a.q | (uintptr_t) a.kv) % 16 == 0;

@@ -28,8 +28,9 @@ struct mtlm_head {
     int64_t d;                      /* elements per query, key, value */
     /* ld: elements between rows of q, k and v; ld_y: of y */
     int64_t ld, ld_y;
-    /* score = scale q k^T; the softmax takes exp(coefficient score). */
-    mtlm_real scale, coefficient;
+    /* score = scale q k^T + slope (k's position - q's position); the softmax
+     * takes exp(coefficient score). */
+    mtlm_real scale, slope, coefficient;
     const mtlm_real *q, *k, *v; /* q [queries, d]; k, v [keys, d] */
 };
 
@@ -155,6 +156,22 @@ struct mtlm_packed mtlm_attention_block_pack_head(const struct mtlm_head *head,
  * each row to whole vectors, and the rows to whole tiles. */
 void mtlm_attention_block_pack_queries(const mtlm_real *from, int64_t ld,
                                        int64_t n, int64_t cols, mtlm_real *to);
+
+/* Adds ALiBi to the scores of one query with the first n keys of the block. */
+static inline void mtlm_block_add_alibi(const struct mtlm_block *b,
+                                        int64_t query, int64_t n,
+                                        mtlm_real *row)
+{
+    const struct mtlm_head *head = b->head;
+    const mtlm_real slope = head->slope;
+    /* Position of the block's first key less the query's. */
+    const mtlm_real first =
+        head->first_key + b->k0 - (head->first_query + b->q0 + query);
+
+#pragma omp simd
+    for (int i = 0; i < n; i++)
+        row[i] += slope * (first + (mtlm_real) i);
+}
 
 /* Computes `to` [nq, nk] = a [nq, d] x^T, where panels hold the transposed keys
  * or values x of the head.  Skips tiles in which no query sees a key.  Rows of

@@ -86,6 +86,8 @@ static void backward_block(const struct mtlm_block *b, const mtlm_real *lse,
     for (int64_t i = 0; i < b->nq; i++) {
         const int64_t n = mtlm_block_seen(b, i);
 
+        if (b->head->slope > 0)
+            mtlm_block_add_alibi(b, i, n, p->score + i * MTLM_BLOCK_LD);
         if (drop && n > 0)
             mtlm_attention_block_dropout_row(b, i, n);
         backward_row(p->score + i * MTLM_BLOCK_LD, p->dprob + i * MTLM_BLOCK_LD,

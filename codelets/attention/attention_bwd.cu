@@ -58,10 +58,13 @@ static __device__ void scores(const mtlm_att_call<T> &a,
         const int row = threadIdx.y * Tile::RQ + i;
         const int64_t seen =
             q0 + row < h.queries ? mtlm_att_seen(a, h, q0 + row) - k0 : 0;
+        const float slope = h.slope * LOG2_E;
+        const int64_t first = mtlm_att_distance(a, q0 + row, k0);
 
         for (int j = 0; j < Tile::RK; j++) {
             const int col = threadIdx.x + MTLM_ATT_SIDE * j;
-            const float prob = col < seen ? exp2f(p[i][j] * scale - lse[i]) : 0;
+            const float score = p[i][j] * scale + slope * (float) (first + col);
+            const float prob = col < seen ? exp2f(score - lse[i]) : 0;
             const float factor =
                 mtlm_att_factor<Tile>(a, h, q0, k0, row, col, mask);
 

@@ -10,13 +10,14 @@
  * first context->rows rows to the cache.  Query i sees the keys of positions 0
  * .. context->position + i.  Rows from context->rows on get y = 0.
  *
- * attr.attention: heads and coefficient only. */
+ * attr.attention: heads, first_head, coefficient and alibi_heads only. */
 
 #include "config.h"
 
 #include <assert.h>
 #include <string.h>
 
+#include "codelets/attention/alibi.h"
 #include "codelets/infer.h"
 #include "codelets/vector_math.h"
 
@@ -43,7 +44,8 @@ static int attention_cached_infer(struct mtlm_call *call,
 /* One head: queries, keys and values of the new rows, and of the cache. */
 struct head {
     int64_t d, ld, cache_ld;
-    mtlm_real scale; /* factor on q k^T, times log2(e) */
+    /* score = scale q k^T + slope (k's position - q's); both times log2(e) */
+    mtlm_real scale, slope;
     const mtlm_real *q;
     mtlm_real *k, *v; /* in the cache, from position 0 on */
 };
@@ -61,6 +63,9 @@ static struct head head_of(void *const ptr[], const struct mtlm_call *call,
         .cache_ld = 2 * hl,
         /* The coefficient divides scores and multiplies them again. */
         .scale = MTLM_LOG2_E / mtlm_sqrt(d),
+        .slope = MTLM_LOG2_E
+                 * mtlm_alibi_slope(call->attr.attention.first_head + n,
+                                    call->attr.attention.alibi_heads),
         .q = (const mtlm_real *) ptr[QKV] + 3 * d * n,
         .k = cache + d * n,
         .v = cache + hl + d * n,
@@ -109,7 +114,8 @@ static void attend(const struct head *h, int64_t row, int64_t seen,
 
     for (int64_t i = 0; i < seen; i++)
         score[i] =
-            h->scale * dot(h->q + row * h->ld, h->k + i * h->cache_ld, h->d);
+            h->scale * dot(h->q + row * h->ld, h->k + i * h->cache_ld, h->d)
+            + h->slope * (mtlm_real) (i - seen + 1);
     inverse = 1 / softmax(score, seen);
     memset(y, 0, h->d * sizeof(*y));
     for (int64_t i = 0; i < seen; i++) {

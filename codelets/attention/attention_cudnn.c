@@ -172,9 +172,10 @@ static struct plan *plan_of(const struct mtlm_call *call,
 
     if (!lib) {
         mtlm_note(MTLM_NOTE_ATTENTION, "own kernels (%s)",
-                  mtlm_attention_fused_allowed(call) ? "no cuDNN 9.11"
-                                                     : "by precision, shape or "
-                                                       "--attention-backend");
+                  mtlm_attention_fused_allowed(call)
+                      ? "no cuDNN 9.11"
+                      : "by precision, shape, ALiBi or "
+                        "--attention-backend");
         return NULL;
     }
     start(lib);

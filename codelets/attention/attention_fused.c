@@ -21,7 +21,8 @@ bool mtlm_attention_fused_allowed(const struct mtlm_call *call)
                || backend == MTLM_ATTENTION_FUSED)
            && call->attr.attention.first_query == 0
            && dim[0] == call->attr.attention.seq_length && dim[0] > 1
-           && d % 8 == 0 && call->attr.attention.dropout.p < 1;
+           && call->attr.attention.alibi_heads == 0 && d % 8 == 0
+           && call->attr.attention.dropout.p < 1;
 }
 
 double mtlm_attention_fused_bytes(const struct mtlm_call *call)

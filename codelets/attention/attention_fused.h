@@ -18,6 +18,7 @@ extern "C" {
  *   - heads have a multiple of 8 elements
  *   - rows are whole samples, of at least two positions
  *   - the dropout probability is below 1
+ *   - there is no ALiBi
  *   - the backend is AUTO or FUSED */
 bool mtlm_attention_fused_allowed(const struct mtlm_call *call);
 

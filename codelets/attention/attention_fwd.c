@@ -58,6 +58,8 @@ static void forward_block(const struct mtlm_block *b, struct carry *carry,
         mtlm_real *row = p->score + i * MTLM_BLOCK_LD;
         const int64_t n = mtlm_block_seen(b, i);
 
+        if (b->head->slope > 0)
+            mtlm_block_add_alibi(b, i, n, row);
         if (n > 0)
             softmax_row(row, mtlm_block_hide_unseen(row, n), scale,
                         &carry->max[i], &carry->sum[i], p->o + i * p->d, p->d);

@@ -80,11 +80,16 @@ static __device__ void probabilities(const mtlm_att_call<T> &a,
         const int row = threadIdx.y * Tile::RQ + i;
         const int64_t seen =
             q0 + row < h.queries ? mtlm_att_seen(a, h, q0 + row) - k0 : 0;
+        const float slope = h.slope * LOG2_E;
+        const int64_t first = mtlm_att_distance(a, q0 + row, k0);
 
-        for (int j = 0; j < Tile::RK; j++)
-            score[i][j] = (int) threadIdx.x + MTLM_ATT_SIDE * j < seen
-                              ? score[i][j] * scale
-                              : -INFINITY;
+        for (int j = 0; j < Tile::RK; j++) {
+            const int col = threadIdx.x + MTLM_ATT_SIDE * j;
+
+            score[i][j] =
+                col < seen ? score[i][j] * scale + slope * (float) (first + col)
+                           : -INFINITY;
+        }
         softmax<Tile>(score[i], i, to);
         for (int j = 0; j < Tile::RK; j++) {
             const int col = threadIdx.x + MTLM_ATT_SIDE * j;
@@ -203,8 +208,8 @@ void mtlm_attention_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
     if (call->attr.attention.backend == MTLM_ATTENTION_FUSED)
         mtlm_fatal(__FILE__, __LINE__,
                    "--attention-backend fused: cuDNN is missing or cannot "
-                   "compute %d heads of %d elements; cuDNN needs 16-bit values "
-                   "and samples in one part (--row-parts 1)",
+                   "compute %d heads of %d elements; cuDNN needs 16-bit "
+                   "values, samples in one part (--row-parts 1) and no ALiBi",
                    call->attr.attention.heads,
                    (int) (mtlm_shape_cols(&call->shape[ATT_QKV]) / 3
                           / call->attr.attention.heads));

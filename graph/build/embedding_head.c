@@ -12,6 +12,35 @@ static struct mtlm_tensor *tokens_of(const struct mtlm_builder *b, int i)
                                        mtlm_build_part(b, i));
 }
 
+static struct mtlm_tensor *add_layernorm(const struct mtlm_builder *b,
+                                         enum mtlm_param gamma,
+                                         enum mtlm_param beta,
+                                         struct mtlm_tensor *x)
+{
+    const union mtlm_attr norm = {
+        .layernorm = {b->config->model.layernorm_epsilon}};
+
+    return MTLM_CALL(b, LAYERNORM_FWD, &norm, x, mtlm_build_param(b, gamma, -1),
+                     mtlm_build_param(b, beta, -1));
+}
+
+/* Returns part i of the embedding for x, the rows of the words: with positions,
+ * and dropout. */
+static struct mtlm_tensor *add_positions(const struct mtlm_builder *b, int i,
+                                         struct mtlm_tensor *x)
+{
+    const struct mtlm_model *model = &b->config->model;
+    const union mtlm_attr drop = {
+        .dropout = mtlm_build_dropout(b, model->hidden_dropout, 0,
+                                      MTLM_SITE_EMBEDDING, i)};
+
+    if (model->positions == MTLM_POSITIONS_LEARNED)
+        return MTLM_CALL(b, POSITION_DROPOUT_FWD, &drop, x,
+                         mtlm_build_param(b, MTLM_PARAM_POSITION, -1));
+    return drop.dropout.p > 0 ? MTLM_CALL(b, EMBEDDING_DROPOUT_FWD, &drop, x)
+                              : x;
+}
+
 void mtlm_build_embedding(const struct mtlm_builder *b, struct mtlm_rows *x)
 {
     const struct mtlm_model *model = &b->config->model;
@@ -24,9 +53,6 @@ void mtlm_build_embedding(const struct mtlm_builder *b, struct mtlm_rows *x)
 
     mtlm_build_at(b, -1);
     for (int i = 0; i < b->n_parts; i++) {
-        const union mtlm_attr drop = {
-            .dropout = mtlm_build_dropout(b, model->hidden_dropout, 0,
-                                          MTLM_SITE_EMBEDDING, i)};
         struct mtlm_tensor *y =
             MTLM_CALL(b, EMBEDDING_FWD, &rows, tokens_of(b, i), word->weight);
 
@@ -36,21 +62,11 @@ void mtlm_build_embedding(const struct mtlm_builder *b, struct mtlm_rows *x)
                       mtlm_build_batch(b, "types", MTLM_FIELD_TYPES,
                                        mtlm_build_own(b, i)),
                       mtlm_build_param(b, MTLM_PARAM_TOKEN_TYPE, -1), y);
-        x->part[i] = MTLM_CALL(b, POSITION_DROPOUT_FWD, &drop, y,
-                               mtlm_build_param(b, MTLM_PARAM_POSITION, -1));
+        if (model->embedding_layernorm)
+            y = add_layernorm(b, MTLM_PARAM_EMBEDDING_GAMMA,
+                              MTLM_PARAM_EMBEDDING_BETA, y);
+        x->part[i] = add_positions(b, i, y);
     }
-}
-
-static struct mtlm_tensor *add_layernorm(const struct mtlm_builder *b,
-                                         enum mtlm_param gamma,
-                                         enum mtlm_param beta,
-                                         struct mtlm_tensor *x)
-{
-    const union mtlm_attr norm = {
-        .layernorm = {b->config->model.layernorm_epsilon}};
-
-    return MTLM_CALL(b, LAYERNORM_FWD, &norm, x, mtlm_build_param(b, gamma, -1),
-                     mtlm_build_param(b, beta, -1));
 }
 
 static struct mtlm_tensor *loss_of(const struct mtlm_builder *b)

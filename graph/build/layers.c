@@ -46,6 +46,7 @@ static union mtlm_attr attention_attr(const struct mtlm_builder *b,
     const struct mtlm_model *model = &b->config->model;
     const struct mtlm_layout *layout = &b->config->layout;
     const int heads = model->num_heads / layout->tp;
+    const bool alibi = model->positions == MTLM_POSITIONS_ALIBI;
 
     return (union mtlm_attr){
         .attention = {.heads = heads,
@@ -55,6 +56,7 @@ static union mtlm_attr attention_attr(const struct mtlm_builder *b,
                       .first_key = mtlm_build_part(b, key_part).first,
                       .seq_length = model->seq_length,
                       .coefficient = model->query_key_scaling ? layer + 1 : 1,
+                      .alibi_heads = alibi ? model->num_heads : 0,
                       .backend = b->config->attention_backend,
                       .dropout =
                           mtlm_build_dropout(b, model->attention_dropout, layer,

@@ -18,11 +18,13 @@ static void print_model(const struct mtlm_dry_run_job *job, FILE *out)
 
     fprintf(out,
             "model            %s: %s, %" PRId64 " layer%s, hidden %" PRId64
-            ", %" PRId64 " head%s, MLP %" PRId64 ", sequence %" PRId64 "\n",
+            ", %" PRId64 " head%s, MLP %" PRId64 ", sequence %" PRId64 "%s%s\n",
             job->options->preset ? job->options->preset : "from the options",
             mtlm_model_family_name(m->family), m->num_layers,
             mtlm_plural(m->num_layers), m->hidden_size, m->num_heads,
-            mtlm_plural(m->num_heads), m->ffn_hidden_size, m->seq_length);
+            mtlm_plural(m->num_heads), m->ffn_hidden_size, m->seq_length,
+            m->positions == MTLM_POSITIONS_ALIBI ? ", ALiBi" : "",
+            m->embedding_layernorm ? ", embedding layernorm" : "");
     fprintf(out, "vocabulary       %" PRId64 " tokens, padded to %" PRId64 "\n",
             m->vocab_size, mtlm_model_padded_vocab(m, job->choice->tp));
     fprintf(out, "parameters       %.0f (%.*f B)", padded,

@@ -116,13 +116,14 @@ static int check_fused(const struct mtlm_options *o, int64_t d,
                        struct mtlm_error *err)
 {
     if (o->attention_backend != MTLM_ATTENTION_FUSED
-        || ((o->bf16 || o->fp16) && d % 8 == 0 && o->row_parts <= 1))
+        || ((o->bf16 || o->fp16) && d % 8 == 0 && o->row_parts <= 1
+            && o->model.positions == MTLM_POSITIONS_LEARNED))
         return 0;
     return mtlm_error_set(err, MTLM_EXIT_USAGE,
                           "--attention-backend fused takes 16 bits (--bf16 or "
                           "--fp16), heads of a multiple of 8 elements (these "
-                          "have %" PRId64 ") and samples in one part "
-                          "(--row-parts 1)",
+                          "have %" PRId64 "), samples in one part "
+                          "(--row-parts 1) and no ALiBi",
                           d);
 }
 

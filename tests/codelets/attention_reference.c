@@ -7,6 +7,16 @@
 #include "codelets/dropout.h"
 #include "tests/codelets/attention_reference.h"
 
+double attention_slope(int head, int heads)
+{
+    const int closest = 1 << (int) floor(log2(heads));
+    const double base = pow(2, -pow(2, -(log2(closest) - 3)));
+    const double extra = pow(2, -pow(2, -(log2(2 * closest) - 3)));
+
+    return head < closest ? pow(base, head + 1)
+                          : pow(extra, 2 * (head - closest) + 1);
+}
+
 struct mtlm_call attention_call(const struct attention_problem *of)
 {
     return (struct mtlm_call){
@@ -16,6 +26,7 @@ struct mtlm_call attention_call(const struct attention_problem *of)
                            .causal = !of->full,
                            .seq_length = of->s,
                            .coefficient = of->coefficient ? of->coefficient : 1,
+                           .alibi_heads = of->alibi_heads,
                            .dropout = {.p = of->p,
                                        .seed = 21,
                                        .layer = 1,
@@ -61,6 +72,9 @@ static double probabilities(const struct attention_problem *of,
                             double *prob)
 {
     const int seen = seen_by(of, j, query);
+    const double slope =
+        of->alibi_heads ? attention_slope(of->first_head + n, of->alibi_heads)
+                        : 0;
     double max = -INFINITY, sum = 0;
 
     for (int k = 0; k < seen; k++) {
@@ -68,7 +82,7 @@ static double probabilities(const struct attention_problem *of,
         for (int c = 0; c < of->d; c++)
             prob[k] +=
                 at(of, qkv, query, j, n, 0, c) * at(of, qkv, k, j, n, 1, c);
-        prob[k] /= sqrt(of->d);
+        prob[k] = prob[k] / sqrt(of->d) + slope * (k - query);
         max = fmax(max, prob[k]);
     }
     for (int k = 0; k < seen; k++)

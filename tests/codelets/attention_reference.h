@@ -20,7 +20,11 @@ struct attention_problem {
     bool full;                            /* not causal */
     int padding[ATTENTION_BATCH_AT_MOST]; /* of each sample */
     double coefficient;                   /* 0: 1 */
+    int alibi_heads;                      /* 0: no ALiBi */
 };
+
+/* The slope of ALiBi of one head of a layer, as transformers computes it. */
+double attention_slope(int head, int heads);
 
 /* The call of attention_fwd that it describes, on a whole sequence. */
 struct mtlm_call attention_call(const struct attention_problem *of);

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "codelets/attention/alibi.h"
 #include "codelets/attention/attention.h"
 #include "tests/codelets/attention_parts.h"
 #include "tests/codelets/attention_reference.h"
@@ -203,6 +204,40 @@ static void test_the_coefficient_changes_nothing_but_the_rounding(void **state)
                                      .coefficient = 3});
 }
 
+static void test_slopes_of_alibi_are_those_of_transformers(void **state)
+{
+    static const int heads[] = {1, 2, 3, 6, 8, 12, 16, 25, 32, 71, 112};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+        for (int n = 0; n < heads[i]; n++)
+            assert_true(fabs(mtlm_alibi_slope(n, heads[i])
+                                 / attention_slope(n, heads[i])
+                             - 1)
+                        < 1e-13);
+    assert_true(mtlm_alibi_slope(3, 0) == 0);
+    /* Of 8 heads: 1/2, 1/4, ... 1/256, the paper's example. */
+    assert_true(mtlm_alibi_slope(0, 8) == 0.5);
+    assert_true(mtlm_alibi_slope(7, 8) == 1 / 256.0);
+}
+
+/* With padding, dropout, scaling, several blocks, and heads of a shard. */
+static void test_alibi(void **state)
+{
+    (void) state;
+    check((struct attention_problem){
+        .s = 293, .b = 2, .heads = 3, .d = 9, .alibi_heads = 3});
+    check((struct attention_problem){.s = 131,
+                                     .b = 2,
+                                     .heads = 2,
+                                     .d = 16,
+                                     .first_head = 4,
+                                     .p = 0.2,
+                                     .padding = {0, 31},
+                                     .coefficient = 5,
+                                     .alibi_heads = 6});
+}
+
 /* Of 128 positions, parts of 32: what dropout keeps must be the same set. */
 static void test_dropout_does_not_depend_on_the_parts(void **state)
 {
@@ -257,7 +292,7 @@ static void test_great_scores_stay_finite(void **state)
 static void test_shards_of_heads_are_parts_of_the_whole(void **state)
 {
     const struct attention_problem whole = {
-        .s = 70, .b = 2, .heads = 4, .d = 6, .p = 0.3};
+        .s = 70, .b = 2, .heads = 4, .d = 6, .p = 0.3, .alibi_heads = 4};
     struct attention_problem part = whole;
     const int64_t n = attention_elems(&whole);
     const int width = 4 * 6;
@@ -347,6 +382,8 @@ int main(void)
         cmocka_unit_test(test_padding_is_left_out),
         cmocka_unit_test(test_what_the_padding_holds_does_not_matter),
         cmocka_unit_test(test_the_coefficient_changes_nothing_but_the_rounding),
+        cmocka_unit_test(test_slopes_of_alibi_are_those_of_transformers),
+        cmocka_unit_test(test_alibi),
         cmocka_unit_test(test_dropout_does_not_depend_on_the_parts),
         cmocka_unit_test(test_great_scores_stay_finite),
         cmocka_unit_test(test_shards_of_heads_are_parts_of_the_whole),

@@ -14,10 +14,11 @@
 
 #include "tests/codelets/support.h"
 
-enum { S = 75, HEADS = 3, D = 9, HL = HEADS * D };
+enum { S = 75, HEADS = 3, FIRST_HEAD = 2, D = 9, HL = HEADS * D };
 
 /* y [S, HL] of attention without a cache. */
-static mtlm_real *attend_whole(mtlm_real *qkv, double coefficient)
+static mtlm_real *attend_whole(mtlm_real *qkv, double coefficient,
+                               int alibi_heads)
 {
     int32_t length = S;
     mtlm_real *y = new_undefined(S * HL), *lse = new_undefined(HEADS * S);
@@ -25,8 +26,10 @@ static mtlm_real *attend_whole(mtlm_real *qkv, double coefficient)
         .kind = MTLM_OP_ATTENTION_FWD,
         .attr.attention = {.heads = HEADS,
                            .causal = true,
+                           .first_head = FIRST_HEAD,
                            .seq_length = S,
-                           .coefficient = coefficient},
+                           .coefficient = coefficient,
+                           .alibi_heads = alibi_heads},
         .shape = {MTLM_SHAPE(S, 1, 3 * HL), MTLM_SHAPE(1, 1)}};
 
     run_op(call, (void *[]){qkv, &length, y, lse}, 0);
@@ -37,11 +40,14 @@ static mtlm_real *attend_whole(mtlm_real *qkv, double coefficient)
 /* Runs the rows from `first` on in a chunk of that many rows, n in use. */
 static void run_chunk(mtlm_real *qkv, mtlm_real *cache, mtlm_real *y,
                       int64_t first, int64_t chunk, int64_t n,
-                      double coefficient)
+                      double coefficient, int alibi_heads)
 {
     const struct mtlm_call call = {
         .kind = MTLM_OP_ATTENTION_CACHED,
-        .attr.attention = {.heads = HEADS, .coefficient = coefficient},
+        .attr.attention = {.heads = HEADS,
+                           .first_head = FIRST_HEAD,
+                           .coefficient = coefficient,
+                           .alibi_heads = alibi_heads},
         .shape = {MTLM_SHAPE(chunk, 1, 3 * HL), MTLM_SHAPE(S, 2 * HL)}};
     mtlm_real *rows = new_undefined(chunk * 3 * HL);
     mtlm_real *out = new_undefined(chunk * HL);
@@ -55,19 +61,19 @@ static void run_chunk(mtlm_real *qkv, mtlm_real *cache, mtlm_real *y,
 }
 
 /* A prompt in two chunks, the second not full, then position by position. */
-static void check_cached(double coefficient)
+static void check_cached(double coefficient, int alibi_heads)
 {
     mtlm_real *qkv = new_normal(S * 3 * HL, 5);
     mtlm_real *cache = new_undefined(S * 2 * HL), *y = new_undefined(S * HL);
-    mtlm_real *whole = attend_whole(qkv, coefficient);
+    mtlm_real *whole = attend_whole(qkv, coefficient, alibi_heads);
     double *want = mtlm_calloc(S * HL, sizeof(*want));
 
     for (int64_t i = 0; i < S * HL; i++)
         want[i] = whole[i];
-    run_chunk(qkv, cache, y, 0, 32, 32, coefficient);
-    run_chunk(qkv, cache, y, 32, 32, 11, coefficient);
+    run_chunk(qkv, cache, y, 0, 32, 32, coefficient, alibi_heads);
+    run_chunk(qkv, cache, y, 32, 32, 11, coefficient, alibi_heads);
     for (int64_t i = 43; i < S; i++)
-        run_chunk(qkv, cache, y, i, 1, 1, coefficient);
+        run_chunk(qkv, cache, y, i, 1, 1, coefficient, alibi_heads);
     assert_true(worst_error(y, want, S * HL) < 1e-6);
     free(qkv), free(cache), free(y), free(whole), free(want);
 }
@@ -75,8 +81,9 @@ static void check_cached(double coefficient)
 static void test_attention_with_a_cache_is_attention(void **state)
 {
     (void) state;
-    check_cached(1);
-    check_cached(4);
+    check_cached(1, 0);
+    check_cached(4, 0);
+    check_cached(4, 6);
 }
 
 static void test_a_cache_of_another_width_is_refused(void **state)

@@ -50,6 +50,21 @@ static void test_position_dropout(void **state)
     assert_true(gradcheck_worst(&check) <= BOUND);
 }
 
+static void test_embedding_dropout(void **state)
+{
+    struct gradcheck check = {
+        .kind = MTLM_OP_EMBEDDING_DROPOUT_FWD,
+        .shape = {MTLM_SHAPE(5, 3, 7)},
+    };
+
+    (void) state;
+    assert_true(gradcheck_worst(&check) <= BOUND);
+    check.attr.dropout = dropout;
+    assert_true(gradcheck_worst(&check) <= BOUND);
+    check.attr.dropout.first_row = 3;
+    assert_true(gradcheck_worst(&check) <= BOUND);
+}
+
 /* More rows than one block of the weights' sums. */
 static void test_layernorm_and_its_adding_form(void **state)
 {
@@ -245,6 +260,21 @@ static void test_attention(void **state)
         }
 }
 
+/* Of several blocks of queries and keys, by heads 4 and 5 of 6. */
+static void test_attention_with_alibi(void **state)
+{
+    const int32_t real[] = {300, 200};
+    struct gradcheck check = attention(300, true, real);
+
+    (void) state;
+    check.attr.attention.alibi_heads = 6;
+    check.attr.attention.coefficient = 3;
+    assert_true(gradcheck_worst(&check) <= BOUND);
+    check.attr.attention.dropout = dropout;
+    check.attr.attention.dropout.site = MTLM_SITE_ATTENTION;
+    assert_true(gradcheck_worst(&check) <= BOUND);
+}
+
 /* Rows in parts: a call's gradient is that of all of them together, and must
  * be what the whole has. */
 static void check_parts(int64_t s, bool causal)
@@ -324,6 +354,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_embedding_whole_and_shard),
         cmocka_unit_test(test_position_dropout),
+        cmocka_unit_test(test_embedding_dropout),
         cmocka_unit_test(test_layernorm_and_its_adding_form),
         cmocka_unit_test(test_linear),
         cmocka_unit_test(test_linear_with_bias),
@@ -336,6 +367,7 @@ int main(void)
         cmocka_unit_test(test_token_types),
         cmocka_unit_test(test_bias_dropout_add),
         cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_attention_with_alibi),
         cmocka_unit_test(test_attention_in_parts),
         cmocka_unit_test(test_cross_entropy_with_padding),
         cmocka_unit_test(test_no_operation_with_a_gradient_is_left_out),

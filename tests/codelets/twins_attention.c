@@ -30,6 +30,7 @@ struct problem {
     bool full;  /* not causal */
     bool cudnn; /* may be taken */
     double coefficient;
+    int alibi_heads; /* 0: no ALiBi */
     int padding[BATCH_AT_MOST];
     int queries, first_query, keys, first_key;
     double apart; /* what all scores are less than of N(0, 1) */
@@ -51,6 +52,7 @@ static struct mtlm_call call_of(const struct problem *of,
             .first_key = two_parts ? of->first_key : of->first_query,
             .seq_length = of->s,
             .coefficient = of->coefficient,
+            .alibi_heads = of->alibi_heads,
             .backend = of->cudnn ? MTLM_ATTENTION_AUTO : MTLM_ATTENTION_FLASH,
             .dropout = {.p = of->p,
                         .seed = 21,
@@ -179,7 +181,7 @@ static void compare_two_parts(const struct problem *of)
 
 void test_attention(void **state)
 {
-    /* One of them for each size of tiles; the last: keys that follow. */
+    /* One of them for each size of tiles; keys that follow; ALiBi. */
     static const struct problem problems[] = {
         {.s = 131,
          .b = 2,
@@ -220,6 +222,16 @@ void test_attention(void **state)
          .queries = 20,
          .keys = 17,
          .first_key = 20},
+        {.s = 131,
+         .b = 2,
+         .heads = 2,
+         .d = 40,
+         .p = 0.1,
+         .coefficient = 5,
+         .alibi_heads = 6,
+         .queries = 69,
+         .first_query = 62,
+         .keys = 62},
     };
 
     (void) state;

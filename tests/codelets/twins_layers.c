@@ -242,9 +242,11 @@ static void compare_dropout(const struct size *size, double p)
         {.kind = MTLM_OP_BIAS_DROPOUT_ADD_BWD, .shape = {x, none, h}},
         {.kind = MTLM_OP_POSITION_DROPOUT_FWD, .shape = {x, position}},
         {.kind = MTLM_OP_POSITION_DROPOUT_BWD, .shape = {x, none, position}},
+        {.kind = MTLM_OP_EMBEDDING_DROPOUT_FWD, .shape = {x}},
+        {.kind = MTLM_OP_EMBEDDING_DROPOUT_BWD, .shape = {x}},
     };
 
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 6; i++) {
         struct twin twin = {.call = calls[i], .sample = 123456789012};
 
         twin.call.attr = attr;

@@ -109,6 +109,12 @@ const struct small_model small_models[] = {
      .post_layernorm = true, .row_parts = 2},
     {"BERT without binary head", .family = MTLM_BERT, .exact_gelu = true,
      .query_key_scaling = true},
+    {"BLOOM", .family = MTLM_GPT, .positions = MTLM_POSITIONS_ALIBI,
+     .embedding_layernorm = true},
+    {"BLOOM in parts", .family = MTLM_GPT, .positions = MTLM_POSITIONS_ALIBI,
+     .embedding_layernorm = true, .row_parts = 3},
+    {"GPT with ALiBi", .family = MTLM_GPT, .positions = MTLM_POSITIONS_ALIBI,
+     .query_key_scaling = true},
 };
 const int small_n_models = sizeof(small_models) / sizeof(small_models[0]);
 
@@ -124,6 +130,8 @@ struct mtlm_program_config small_model_config(const struct small_model *model,
     config.model.post_layernorm = model->post_layernorm;
     config.model.query_key_scaling = model->query_key_scaling;
     config.model.exact_gelu = model->exact_gelu;
+    config.model.positions = model->positions;
+    config.model.embedding_layernorm = model->embedding_layernorm;
     config.row_parts = model->row_parts;
     return config;
 }

@@ -22,6 +22,8 @@ struct small_model {
     enum mtlm_family family;
     bool binary_head, post_layernorm, query_key_scaling, exact_gelu;
     int row_parts; /* 0: by shape, which is one part here */
+    enum mtlm_positions positions;
+    bool embedding_layernorm;
 };
 
 extern const struct small_model small_models[];

@@ -156,13 +156,43 @@ static void test_parameters_live_where_they_are_used(void **state)
                      MTLM_PLACE_FIRST);
     assert_int_equal(mtlm_param_place(&model, MTLM_PARAM_TOKEN_TYPE),
                      MTLM_PLACE_FIRST);
-    for (int p = MTLM_PARAM_LM_DENSE_WEIGHT; p < MTLM_PARAM_COUNT; p++)
+    for (int p = MTLM_PARAM_LM_DENSE_WEIGHT; p <= MTLM_PARAM_BINARY_BIAS; p++)
         assert_int_equal(mtlm_param_place(&model, p), MTLM_PLACE_LAST);
     model.binary_head = false;
     assert_int_equal(mtlm_param_place(&model, MTLM_PARAM_LM_BIAS),
                      MTLM_PLACE_LAST);
     for (int p = MTLM_PARAM_POOLER_WEIGHT; p < MTLM_PARAM_COUNT; p++)
         assert_int_equal(mtlm_param_place(&model, p), MTLM_PLACE_NONE);
+}
+
+static struct mtlm_model bloom(int64_t l, int64_t h, int64_t a)
+{
+    struct mtlm_model model = gpt(l, h, a, 2048, 250880);
+
+    model.positions = MTLM_POSITIONS_ALIBI;
+    model.embedding_layernorm = true;
+    return model;
+}
+
+/* The layernorm after the embedding instead of a position embedding. */
+static void test_parameters_of_bloom(void **state)
+{
+    const struct mtlm_model model = bloom(24, 1024, 16);
+
+    (void) state;
+    assert_int_equal(mtlm_param_place(&model, MTLM_PARAM_POSITION),
+                     MTLM_PLACE_NONE);
+    assert_int_equal(mtlm_param_place(&model, MTLM_PARAM_EMBEDDING_GAMMA),
+                     MTLM_PLACE_FIRST);
+    assert_int_equal(mtlm_param_place(&model, MTLM_PARAM_EMBEDDING_BETA),
+                     MTLM_PLACE_FIRST);
+    assert_true(mtlm_model_parameters(&model) == 559214592);
+    /* Numbers, which key initial values, leave gaps. */
+    assert_int_equal(mtlm_param_number(&model, MTLM_PARAM_FINAL_GAMMA, -1),
+                     24 * 12 + 2);
+    assert_int_equal(mtlm_param_numbers(&model),
+                     mtlm_param_number(&model, MTLM_PARAM_EMBEDDING_BETA, -1)
+                         + 1);
 }
 
 static void test_shards_are_the_whole_in_equal_parts(void **state)
@@ -382,6 +412,20 @@ static void test_more_tokens_than_positions_are_refused(void **state)
                    "--seq-length 256 exceeds --max-position-embeddings 255");
 }
 
+static void test_a_bert_has_a_position_embedding(void **state)
+{
+    struct mtlm_model model = bert(4, 256, 4);
+
+    (void) state;
+    model.positions = MTLM_POSITIONS_ALIBI;
+    assert_refused(&model, "--position-embedding-type alibi is for "
+                           "--model-type gpt; this model is a bert");
+    model.positions = MTLM_POSITIONS_LEARNED;
+    model.embedding_layernorm = true;
+    assert_refused(&model, "--embed-layernorm is for --model-type gpt; this "
+                           "model is a bert");
+}
+
 static void test_the_largest_sizes_are_accepted(void **state)
 {
     const struct mtlm_model model =
@@ -414,6 +458,7 @@ int main(void)
         cmocka_unit_test(test_gpt2_small_has_124439808_parameters),
         cmocka_unit_test(test_bert_has_exactly_its_parameters),
         cmocka_unit_test(test_parameters_live_where_they_are_used),
+        cmocka_unit_test(test_parameters_of_bloom),
         cmocka_unit_test(test_shards_are_the_whole_in_equal_parts),
         cmocka_unit_test(test_initial_weights_are_megatrons),
         cmocka_unit_test(test_the_vocabulary_is_padded_to_the_multiple),
@@ -424,6 +469,7 @@ int main(void)
         cmocka_unit_test(test_sizes_beyond_reason_are_refused_with_their_range),
         cmocka_unit_test(test_heads_that_do_not_divide_hidden_are_refused),
         cmocka_unit_test(test_more_tokens_than_positions_are_refused),
+        cmocka_unit_test(test_a_bert_has_a_position_embedding),
         cmocka_unit_test(test_the_largest_sizes_are_accepted),
         cmocka_unit_test(test_presets_are_found_by_name_only),
     };
