@@ -84,6 +84,18 @@
     BATCH(micro, global)                                                       \
     " seq-length=1024 vocab-size=32000 clip-grad=8" GPT3_SAMPLES
 
+/* Source: arXiv 2211.05100, table 3; the vocabulary is padded for four-way
+ * tensor parallelism.  341 billion tokens, the largest model 366 billion; the
+ * learning rate warms up over 375 million and decays over 410 billion. */
+#define BLOOM(micro, global, samples, rate, least)                             \
+    BATCH(micro, global)                                                       \
+    " seq-length=2048 vocab-size=250880"                                       \
+    " position-embedding-type=alibi embed-layernorm=yes"                       \
+    " hidden-dropout=0 attention-dropout=0"                                    \
+    " train-samples=" #samples " lr=" #rate " min-lr=" #least                  \
+    " lr-decay-samples=200000000 lr-warmup-samples=183105" GPT3
+#define BLOOM_SMALL(global, rate) BLOOM(1, global, 166503906, rate, 1e-05)
+
 const struct mtlm_preset mtlm_presets[] = {
     {"gpt-tiny", "for demonstrations and tests",
      SIZES(4, 256, 4) " seq-length=256" TINY BATCH(1, 4)},
@@ -140,6 +152,15 @@ const struct mtlm_preset mtlm_presets[] = {
     {"zb-6.2b", "zero bubble, on 8 GPUs", SIZES(30, 4096, 32) ZB(3, 96)},
     {"zb-14.6b", "zero bubble, on 16 GPUs", SIZES(46, 5120, 40) ZB(1, 64)},
     {"zb-28.3b", "zero bubble, on 32 GPUs", SIZES(62, 6144, 48) ZB(1, 128)},
+
+    {"bloom-560m", "BLOOM", SIZES(24, 1024, 16) BLOOM_SMALL(256, 0.0003)},
+    {"bloom-1b1", "BLOOM", SIZES(24, 1536, 16) BLOOM_SMALL(256, 0.00025)},
+    {"bloom-1b7", "BLOOM", SIZES(24, 2048, 16) BLOOM_SMALL(512, 0.0002)},
+    {"bloom-3b", "BLOOM", SIZES(30, 2560, 32) BLOOM_SMALL(512, 0.00016)},
+    {"bloom-7b1", "BLOOM", SIZES(30, 4096, 32) BLOOM_SMALL(512, 0.00012)},
+    {"bloom-176b", "BLOOM, on 384 GPUs",
+     SIZES(70, 14336, 112)
+         BLOOM(2, 2048, 178710937, 6e-05, 6e-06) " init-method-std=0.0048"},
     {NULL, NULL, NULL},
 };
 

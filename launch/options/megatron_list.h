@@ -144,8 +144,6 @@
     LACK("no-initialization", NULL, NULL)                                      \
     /* ---- other models ---- */                                               \
     IDLE("normalization", "LayerNorm", "the norm is always layernorm")         \
-    IDLE("position-embedding-type", "learned_absolute",                        \
-         "the embedding is always learned")                                    \
     LACK("kv-channels", ANY, "a head has hidden size / attention heads")       \
     LACK("untie-embeddings-and-output-weights", NULL, NULL)                    \
     LACK("swiglu", NULL, NULL)                                                 \

@@ -87,7 +87,15 @@
         1048576, "N", "tokens of a sample")                                    \
     OPT(MODEL, MAX_POSITION_EMBEDDINGS, "max-position-embeddings", INT,        \
         model.max_positions, "", 1, 1048576, "N",                              \
-        "rows of the position embedding (default: seq length)")                \
+        "rows of the position embedding, or with ALiBi the most positions of " \
+        "a text (default: seq length)")                                        \
+    OPT(MODEL, POSITION_EMBEDDING_TYPE, "position-embedding-type", CHOICE,     \
+        model.positions, "learned_absolute", 0, 0, "learned_absolute|alibi",   \
+        "a learned vector per position, or ALiBi: attention falls with the "   \
+        "distance")                                                            \
+    OPT(MODEL, EMBED_LAYERNORM, "embed-layernorm", FLAG,                       \
+        model.embedding_layernorm, "no", 0, 0, NULL,                           \
+        "layernorm after the word embedding, as BLOOM has")                    \
     OPT(MODEL, VOCAB_SIZE, "vocab-size", INT, model.vocab_size, "257", 2,      \
         1073741824, "N",                                                       \
         "size of the vocabulary; 257 are the bytes and the end of a document " \

@@ -26,7 +26,9 @@ static const enum mtlm_option_id of_model[] = {
     MTLM_OPT_APPLY_QUERY_KEY_LAYER_SCALING,
     MTLM_OPT_NO_BIAS_GELU_FUSION,
     MTLM_OPT_BERT_NO_BINARY_HEAD,
-    MTLM_OPT_OPENAI_GELU};
+    MTLM_OPT_OPENAI_GELU,
+    MTLM_OPT_POSITION_EMBEDDING_TYPE,
+    MTLM_OPT_EMBED_LAYERNORM};
 
 /* Options that decide the samples and their order. */
 static const enum mtlm_option_id of_samples[] = {
@@ -318,15 +320,23 @@ int mtlm_options_stored_compare_text(const json_t *settings, const char *key,
                           dashes, key, theirs, ours, hint);
 }
 
+/* A model that was saved before a model option existed has the option's
+ * default. */
 static int compare_option(const struct mtlm_options *options,
                           enum mtlm_option_id option, const json_t *settings,
                           const char *path, const char *hint,
                           struct mtlm_error *err)
 {
+    const char *name = mtlm_option_name(option);
+    const bool older = !mtlm_json_file_text(settings, name)
+                       && is_among(option, of_model, OF_MODEL);
     char *ours = mtlm_option_value_text(options, option);
+    json_t *standard =
+        json_pack("{s:s}", name, mtlm_option_table[option].fallback);
     const int rc = mtlm_options_stored_compare_text(
-        settings, mtlm_option_name(option), ours, path, hint, err);
+        older ? standard : settings, name, ours, path, hint, err);
 
+    json_decref(standard);
     free(ours);
     return rc;
 }

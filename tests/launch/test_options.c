@@ -107,6 +107,16 @@ static void test_the_family_decides_what_a_model_has(void **state)
     assert_true(options.model.exact_gelu);
     assert_int_equal(options.model.vocab_size, 261);
     assert_false(options.model.tanh_head);
+    accepts("--model gpt-tiny --position-embedding-type alibi "
+            "--embed-layernorm");
+    assert_int_equal(options.model.positions, MTLM_POSITIONS_ALIBI);
+    assert_true(options.model.embedding_layernorm);
+    accepts("--model gpt-tiny --position-embedding-type learned_absolute");
+    assert_int_equal(options.model.positions, MTLM_POSITIONS_LEARNED);
+    assert_false(options.model.embedding_layernorm);
+    refuses("--model bert-tiny --position-embedding-type alibi",
+            "--position-embedding-type alibi is for --model-type gpt; this "
+            "model is a bert");
     accepts("--model bert-tiny --no-bias-gelu-fusion --openai-gelu");
     assert_false(options.model.exact_gelu);
     assert_true(options.model.tanh_head);

@@ -146,6 +146,9 @@ static void test_a_contradiction_is_refused(void **state)
     write_checkpoint(SETTINGS, OTHERS);
     refuses_load("--num-layers 3",
                  "was saved with --num-layers 2, this job has 3");
+    refuses_load("--position-embedding-type alibi",
+                 "was saved with --position-embedding-type learned_absolute, "
+                 "this job has alibi");
     refuses_load("--finetune --model-type bert",
                  "was saved with --model-type gpt, this job has bert");
     refuses_load("--model gpt-tiny",

@@ -65,6 +65,13 @@ static const struct published {
     {"zb-6.2b", 30, 4096, 32, 1024, 1, 6.2e9, 1e8},
     {"zb-14.6b", 46, 5120, 40, 1024, 1, 14.6e9, 1e8},
     {"zb-28.3b", 62, 6144, 48, 1024, 1, 28.3e9, 1e8},
+    /* arXiv 2211.05100, table 3, and the model cards: exact numbers */
+    {"bloom-560m", 24, 1024, 16, 2048, 1, 559214592, 1},
+    {"bloom-1b1", 24, 1536, 16, 2048, 1, 1065314304, 1},
+    {"bloom-1b7", 24, 2048, 16, 2048, 1, 1722408960, 1},
+    {"bloom-3b", 30, 2560, 32, 2048, 1, 3002557440, 1},
+    {"bloom-7b1", 30, 4096, 32, 2048, 1, 7069016064, 1},
+    {"bloom-176b", 70, 14336, 112, 2048, 4, 176247271424, 1},
     {"gpt-tiny", 4, 256, 4, 256, 1, 3.323e6, 1e3},
     {"bert-tiny", 4, 256, 4, 128, 1, 3.424e6, 1e3},
 };
@@ -268,6 +275,15 @@ static void test_recipes_are_the_papers(void **state)
     accepts("--model gpt3-175b --train-iters 10");
     assert_true(options.lr_schedule.decay_samples == 15360);
     accepts("--model bert-3.9b --train-iters 10");
+    load("bloom-176b");
+    assert_int_equal(options.model.positions, MTLM_POSITIONS_ALIBI);
+    assert_true(options.model.embedding_layernorm);
+    assert_true(options.model.hidden_dropout == 0
+                && options.model.attention_dropout == 0);
+    assert_int_equal(options.model.vocab_size, 250880);
+    assert_true(options.lr_schedule.lr == 6e-5
+                && options.lr_schedule.min_lr == 6e-6);
+    assert_true(options.adam_beta2 == 0.95 && options.weight_decay == 0.1);
     load("zb-6.2b");
     assert_int_equal(options.micro_batch_size, 3);
     assert_int_equal(options.global_batch_size / options.micro_batch_size, 32);
