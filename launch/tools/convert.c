@@ -65,7 +65,7 @@ bool mtlm_convert_next(const struct mtlm_model *model, int *param,
 
 static const struct argp_option option_list[] = {
     {"input", 'i', "PATH", 0,
-     "Read PATH: a Hugging Face directory with a GPT-2 or MegatronBert "
+     "Read PATH: a Hugging Face directory with a GPT-2, BLOOM or MegatronBert "
      "(config.json and safetensors, one file or several with an index), a "
      "model file of llm.c, a checkpoint, or a directory of checkpoints (the "
      "newest whole one)",
@@ -110,8 +110,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const struct argp parser = {
     .options = option_list,
     .parser = parse_option,
-    .doc = "Imports the weights of a GPT-2 or MegatronBert from Hugging Face's "
-           "transformers, or from llm.c, as a checkpoint of mtlm-dag; exports "
+    .doc = "Imports the weights of a GPT-2, BLOOM or MegatronBert from Hugging "
+           "Face's transformers, or from llm.c, as a checkpoint of mtlm-dag; "
+           "exports "
            "a checkpoint as Hugging Face's files.\v"
            "Example:\n\n"
            "  mtlm-convert --input gpt2 --output weights\n"

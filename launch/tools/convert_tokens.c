@@ -11,9 +11,17 @@
 #include "models/weights/ends.h"
 #include "runtime/file/json_file.h"
 
-/* A model of fewer tokens has no token with the number that transformers takes
- * where config.json names none. */
 enum { GPT2_VOCAB_SIZE = 50257 };
+
+/* Returns whether the token that transformers take where config.json names
+ * none is wrong: a GPT-2 of fewer tokens lacks the token, and the first tokens
+ * of a BLOOM may be any. */
+static bool has_wrong_default(const struct mtlm_model *model)
+{
+    return model->family == MTLM_GPT
+           && (model->positions == MTLM_POSITIONS_ALIBI
+               || model->vocab_size < GPT2_VOCAB_SIZE);
+}
 
 /* Refuses a tokenizer other than that of the training. */
 static int check_tokenizer(const struct mtlm_tokenizer *tokenizer,
@@ -68,7 +76,7 @@ static void set_tokens(json_t *config, const struct mtlm_model *model,
     } else if (tokenizer && tokenizer->bert) {
         json_object_set_new(config, "pad_token_id",
                             json_integer(tokenizer->bert->pad));
-    } else if (gpt && model->vocab_size < GPT2_VOCAB_SIZE) {
+    } else if (has_wrong_default(model)) {
         json_object_set_new(config, "bos_token_id", json_null());
         json_object_set_new(config, "eos_token_id", json_null());
     }

@@ -14,7 +14,17 @@
 /* Keys of config.json, and of a checkpoint's settings. */
 static const char begin_key[] = "bos_token_id", end_key[] = "eos_token_id";
 
-enum { GPT2_END = 50256 };
+enum { GPT2_END = 50256, BLOOM_BEGIN = 1, BLOOM_END = 2 };
+
+/* Returns the token that transformers take where config.json lacks the key. */
+static int64_t fallback(const json_t *config, const char *key)
+{
+    const char *type = mtlm_json_file_text(config, "model_type");
+
+    if (!type || strcmp(type, "bloom") != 0)
+        return GPT2_END;
+    return key == begin_key ? BLOOM_BEGIN : BLOOM_END;
+}
 
 static int refuse(const char *path, const char *key, struct mtlm_error *err)
 {
@@ -38,7 +48,8 @@ static int read_key(const json_t *config, const char *key, int64_t vocab_size,
     for (size_t i = 0; i < length; i++) {
         const json_t *one =
             json_is_array(value) ? json_array_get(value, i) : value;
-        const int64_t number = one ? json_integer_value(one) : GPT2_END;
+        const int64_t number =
+            one ? json_integer_value(one) : fallback(config, key);
 
         if ((one && !json_is_integer(one)) || *n == MTLM_ENDS_MOST)
             return refuse(path, key, err);

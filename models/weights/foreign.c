@@ -15,13 +15,15 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/value16.h"
 
-/* Sets what the tensors tell: a GPT-2 saved without its head has no prefix, and
- * some BERTs have no binary head. */
+/* Sets what the tensors tell: a GPT-2 or a BLOOM saved without its head has no
+ * prefix, and some BERTs have no binary head. */
 static void detect_variant(struct mtlm_foreign *f)
 {
     struct mtlm_model *model = &f->model;
 
-    if (model->family == MTLM_GPT && mtlm_foreign_find_name(f, "wte.weight"))
+    if (model->family == MTLM_GPT
+        && (mtlm_foreign_find_name(f, "wte.weight")
+            || mtlm_foreign_find_name(f, "word_embeddings.weight")))
         f->prefix = "transformer.";
     model->binary_head =
         model->family == MTLM_BERT
@@ -220,7 +222,8 @@ static int64_t their_row(const struct mtlm_model *model, enum mtlm_param param,
 {
     const int64_t width = model->hidden_size / model->num_heads;
 
-    if (param != MTLM_PARAM_QKV_WEIGHT && param != MTLM_PARAM_QKV_BIAS)
+    if ((param != MTLM_PARAM_QKV_WEIGHT && param != MTLM_PARAM_QKV_BIAS)
+        || model->positions == MTLM_POSITIONS_ALIBI)
         return row;
     return (row / width % 3 * model->num_heads + row / (3 * width)) * width
            + row % width;

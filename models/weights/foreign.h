@@ -3,16 +3,17 @@
 
 #include "models/weights/foreign_tensors.h"
 
-/* Weights of a GPT-2 or a MegatronBert in the formats of other programs.
- * Hugging Face's names and layouts differ from ours:
+/* Weights of a GPT-2, a BLOOM or a MegatronBert in the formats of other
+ * programs.  Hugging Face's names and layouts differ from ours:
  *
  *   QKV rows    theirs [q, k, v][head][h / a], ours [head][q, k, v][h / a]; a
- *               MegatronBert has q, k and v as separate tensors
+ *               MegatronBert has q, k and v as separate tensors; a BLOOM has
+ *               our rows
  *   matrices    theirs [in, out] in the layers of a GPT-2, ours [out, in];
  *               llm.c's are as ours
  *   output      may be stored again, though tied to the word embedding
  *
- * Sources: huggingface/transformers, modeling_gpt2.py and
+ * Sources: huggingface/transformers, modeling_gpt2.py, modeling_bloom.py and
  * modeling_megatron_bert.py; karpathy/llm.c, train_gpt2.c. */
 
 /* Opens a directory of Hugging Face (models/weights/huggingface.h) or a file of

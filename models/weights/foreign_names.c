@@ -1,4 +1,5 @@
-/* Hugging Face's names of the tensors of a GPT-2 and of a MegatronBert. */
+/* Hugging Face's names of the tensors of a GPT-2, a BLOOM and a
+ * MegatronBert. */
 
 #include "config.h"
 
@@ -11,6 +12,7 @@
 
 #define GPT2 "transformer."
 #define GPT2_LAYER GPT2 "h.%" PRId64 "."
+#define BLOOM_SELF GPT2_LAYER "self_attention."
 #define BERT_EMBEDDINGS "bert.embeddings."
 #define BERT_LAYER "bert.encoder.layer.%" PRId64 "."
 #define BERT_SELF BERT_LAYER "attention.self."
@@ -31,6 +33,30 @@ static const struct mtlm_foreign_name gpt2[MTLM_PARAM_COUNT] = {
     [MTLM_PARAM_FC2_BIAS] = {{GPT2_LAYER "mlp.c_proj.bias"}, false},
     [MTLM_PARAM_WORD] = {{GPT2 "wte.weight"}, false},
     [MTLM_PARAM_POSITION] = {{GPT2 "wpe.weight"}, false},
+    [MTLM_PARAM_FINAL_GAMMA] = {{GPT2 "ln_f.weight"}, false},
+    [MTLM_PARAM_FINAL_BETA] = {{GPT2 "ln_f.bias"}, false},
+};
+
+static const struct mtlm_foreign_name bloom[MTLM_PARAM_COUNT] = {
+    [MTLM_PARAM_LN1_GAMMA] = {{GPT2_LAYER "input_layernorm.weight"}, false},
+    [MTLM_PARAM_LN1_BETA] = {{GPT2_LAYER "input_layernorm.bias"}, false},
+    [MTLM_PARAM_QKV_WEIGHT] = {{BLOOM_SELF "query_key_value.weight"}, false},
+    [MTLM_PARAM_QKV_BIAS] = {{BLOOM_SELF "query_key_value.bias"}, false},
+    [MTLM_PARAM_PROJ_WEIGHT] = {{BLOOM_SELF "dense.weight"}, false},
+    [MTLM_PARAM_PROJ_BIAS] = {{BLOOM_SELF "dense.bias"}, false},
+    [MTLM_PARAM_LN2_GAMMA] = {{GPT2_LAYER "post_attention_layernorm.weight"},
+                              false},
+    [MTLM_PARAM_LN2_BETA] = {{GPT2_LAYER "post_attention_layernorm.bias"},
+                             false},
+    [MTLM_PARAM_FC1_WEIGHT] = {{GPT2_LAYER "mlp.dense_h_to_4h.weight"}, false},
+    [MTLM_PARAM_FC1_BIAS] = {{GPT2_LAYER "mlp.dense_h_to_4h.bias"}, false},
+    [MTLM_PARAM_FC2_WEIGHT] = {{GPT2_LAYER "mlp.dense_4h_to_h.weight"}, false},
+    [MTLM_PARAM_FC2_BIAS] = {{GPT2_LAYER "mlp.dense_4h_to_h.bias"}, false},
+    [MTLM_PARAM_WORD] = {{GPT2 "word_embeddings.weight"}, false},
+    [MTLM_PARAM_EMBEDDING_GAMMA] = {{GPT2 "word_embeddings_layernorm.weight"},
+                                    false},
+    [MTLM_PARAM_EMBEDDING_BETA] = {{GPT2 "word_embeddings_layernorm.bias"},
+                                   false},
     [MTLM_PARAM_FINAL_GAMMA] = {{GPT2 "ln_f.weight"}, false},
     [MTLM_PARAM_FINAL_BETA] = {{GPT2 "ln_f.bias"}, false},
 };
@@ -80,7 +106,10 @@ const struct mtlm_foreign_name *mtlm_foreign_name(
 {
     if (mtlm_param_place(model, param) == MTLM_PLACE_NONE)
         return NULL;
-    return model->family == MTLM_BERT ? &bert[param] : &gpt2[param];
+    if (model->family == MTLM_BERT)
+        return &bert[param];
+    return model->positions == MTLM_POSITIONS_ALIBI ? &bloom[param]
+                                                    : &gpt2[param];
 }
 
 char *mtlm_foreign_name_part(const struct mtlm_foreign_name *name,

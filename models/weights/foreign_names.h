@@ -13,8 +13,8 @@ struct mtlm_foreign_name {
     bool conv1d;         /* stored as [in, out] */
 };
 
-/* Returns the static entry of a parameter; NULL: a GPT-2 or MegatronBert has no
- * such parameter. */
+/* Returns the static entry of a parameter; NULL: the model has no such
+ * parameter. */
 const struct mtlm_foreign_name *mtlm_foreign_name(
     const struct mtlm_model *model, enum mtlm_param param);
 

@@ -19,7 +19,8 @@ int mtlm_huggingface_read_config(const char *path, struct mtlm_model *model,
                                  struct mtlm_error *err);
 
 /* Returns config.json's contents for a model, a new reference.  NULL and
- * MTLM_EXIT_USAGE: no such architecture, a BERT with post_layernorm. */
+ * MTLM_EXIT_USAGE: no such architecture, for example a BERT with
+ * post_layernorm. */
 json_t *mtlm_huggingface_config(const struct mtlm_model *model,
                                 struct mtlm_error *err);
 

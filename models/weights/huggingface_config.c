@@ -8,8 +8,9 @@
 #include "models/weights/huggingface.h"
 #include "runtime/file/json_file.h"
 
-/* Sources: configuration_gpt2.py and configuration_megatron_bert.py of
- * huggingface/transformers; our defaults are theirs. */
+/* Sources: configuration_gpt2.py, configuration_megatron_bert.py and
+ * configuration_bloom.py of huggingface/transformers; our defaults are
+ * theirs. */
 
 /* A limit against overflows before the model is checked. */
 enum { MOST = 1 << 30 };
@@ -46,6 +47,14 @@ static int64_t get_size(struct config_reader *r, const char *key,
                            "%s: %s: expected a number from 1 to %d", r->path,
                            key, MOST);
     return fallback;
+}
+
+/* Returns the number under a second name of the key, if there, else under the
+ * key. */
+static int64_t get_renamed(struct config_reader *r, const char *second,
+                           const char *key, int64_t fallback)
+{
+    return get_size(r, get(r, second) ? second : key, fallback);
 }
 
 static double get_epsilon(struct config_reader *r, const char *key,
@@ -156,6 +165,26 @@ static void read_bert(struct config_reader *r, struct mtlm_model *model)
                                r->path);
 }
 
+/* The published files have n_embed, num_attention_heads and seq_length, which
+ * transformers write as hidden_size and n_head, and not at all. */
+static void read_bloom(struct config_reader *r, struct mtlm_model *model)
+{
+    *model = (struct mtlm_model){
+        .family = MTLM_GPT,
+        .num_layers = get_renamed(r, "num_hidden_layers", "n_layer", 2),
+        .hidden_size = get_renamed(r, "n_embed", "hidden_size", 64),
+        .num_heads = get_renamed(r, "num_attention_heads", "n_head", 8),
+        .positions = MTLM_POSITIONS_ALIBI,
+        .max_positions = get_size(r, "seq_length", 2048),
+        .vocab_size = get_size(r, "vocab_size", 250880),
+        .post_layernorm =
+            json_is_true(get(r, "apply_residual_connection_post_layernorm")),
+        .embedding_layernorm = true,
+        .layernorm_epsilon = get_epsilon(r, "layer_norm_epsilon", 1e-5)};
+    model->ffn_hidden_size = 4 * model->hidden_size;
+    refuse_key(r, "tie_word_embeddings", false);
+}
+
 int mtlm_huggingface_read_config(const char *path, struct mtlm_model *model,
                                  struct mtlm_ends *ends, struct mtlm_error *err)
 {
@@ -169,10 +198,12 @@ int mtlm_huggingface_read_config(const char *path, struct mtlm_model *model,
         read_gpt2(&r, model);
     else if (type && strcmp(type, "megatron-bert") == 0)
         read_bert(&r, model);
+    else if (type && strcmp(type, "bloom") == 0)
+        read_bloom(&r, model);
     else
         r.rc = mtlm_error_set(err, MTLM_EXIT_INPUT,
-                              "%s: model_type: expected gpt2 or megatron-bert, "
-                              "found %s",
+                              "%s: model_type: expected gpt2, megatron-bert or "
+                              "bloom, found %s",
                               path, type ? type : "none");
     model->vocab_multiple = 1;
     model->seq_length = model->max_positions;
@@ -212,19 +243,52 @@ static json_t *bert_config(const struct mtlm_model *m)
                      "layer_norm_eps", m->layernorm_epsilon);
 }
 
+static json_t *bloom_config(const struct mtlm_model *m)
+{
+    return json_pack(
+        "{s:s,s:[s],s:I,s:I,s:I,s:I,s:I,s:b,s:f,s:f,s:f}", "model_type",
+        "bloom", "architectures", "BloomForCausalLM", "n_layer",
+        (json_int_t) m->num_layers, "hidden_size", (json_int_t) m->hidden_size,
+        "n_head", (json_int_t) m->num_heads, "seq_length",
+        (json_int_t) m->max_positions, "vocab_size", (json_int_t) m->vocab_size,
+        "apply_residual_connection_post_layernorm", m->post_layernorm,
+        "layer_norm_epsilon", m->layernorm_epsilon, "hidden_dropout", 0.0,
+        "attention_dropout", 0.0);
+}
+
+/* Returns what a model has that no model of Hugging Face has; NULL: nothing. */
+static const char *unknown_there(const struct mtlm_model *m)
+{
+    const bool alibi = m->positions == MTLM_POSITIONS_ALIBI;
+
+    if (m->post_layernorm && !alibi)
+        return "--apply-residual-connection-post-layernorm";
+    if (m->embedding_layernorm && !alibi)
+        return "--embed-layernorm and a learned position embedding";
+    if (alibi && !m->embedding_layernorm)
+        return "--position-embedding-type alibi without --embed-layernorm";
+    if (alibi && m->exact_gelu)
+        return "--position-embedding-type alibi and --no-bias-gelu-fusion";
+    if (alibi && m->ffn_hidden_size != 4 * m->hidden_size)
+        return "--position-embedding-type alibi and another "
+               "--ffn-hidden-size than 4 x --hidden-size";
+    return NULL;
+}
+
 json_t *mtlm_huggingface_config(const struct mtlm_model *model,
                                 struct mtlm_error *err)
 {
+    const char *unknown = unknown_there(model);
     json_t *config;
 
-    if (model->post_layernorm) {
+    if (unknown) {
         mtlm_error_set(err, MTLM_EXIT_USAGE,
-                       "Hugging Face has no model with "
-                       "--apply-residual-connection-post-layernorm");
+                       "Hugging Face has no model with %s", unknown);
         return NULL;
     }
-    config =
-        model->family == MTLM_BERT ? bert_config(model) : gpt2_config(model);
+    config = model->family == MTLM_BERT                 ? bert_config(model)
+             : model->positions == MTLM_POSITIONS_ALIBI ? bloom_config(model)
+                                                        : gpt2_config(model);
     json_object_set_new(config, "torch_dtype", json_string("float32"));
     json_object_set_new(config, "tie_word_embeddings", json_true());
     return config;

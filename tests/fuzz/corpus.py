@@ -53,6 +53,9 @@ BERT = {"model_type": "megatron-bert", "num_hidden_layers": 2,
         "hidden_size": 8, "num_attention_heads": 2, "intermediate_size": 32,
         "max_position_embeddings": 16, "vocab_size": 32, "hidden_act": "gelu",
         "layer_norm_eps": 1e-12, "position_embedding_type": "absolute"}
+BLOOM = {"model_type": "bloom", "n_layer": 2, "n_embed": 8,
+         "num_attention_heads": 2, "seq_length": 16, "vocab_size": 32,
+         "apply_residual_connection_post_layernorm": False}
 REFUSED = ["scale_attn_weights", "scale_attn_by_inverse_layer_idx",
            "add_cross_attention", "tie_word_embeddings", "is_decoder"]
 GPT2_LAYER = [f"{part}.{kind}" for part in
@@ -111,6 +114,7 @@ CORPUS = {
         json.dumps(config).encode() for config in
         (GPT2, BERT, dict(GPT2, n_inner=5, scale_attn_weights=True),
          {"model_type": "gpt2"}, {"model_type": "megatron-bert"},
+         BLOOM, {"model_type": "bloom", "n_head": 4, "hidden_size": 8},
          dict(BERT, is_decoder=True))],
     "huggingface_index": [
         index(["ln_1.bias"], ["wte.weight"]), index([], ["wpe.weight"]),
@@ -160,7 +164,7 @@ def words(srcdir):
         "config": options(srcdir) + ["yes", "no", "\r\n", " ;", "1e-4", "#"],
         "vocabulary_json": JSON, "merges": ["#version", "abab", "\r\n", "ab"],
         "vocabulary_lines": ["[CLS]", "[UNK]", "##", "\r\n"],
-        "huggingface_config": JSON + list(GPT2) + list(BERT) + REFUSED
+        "huggingface_config": JSON + list(GPT2) + list(BERT) + list(BLOOM) + REFUSED
         + ["gelu", "gelu_pytorch_tanh"],
         "huggingface_index": JSON + ["weight_map", "a.safetensors",
                                      "b.safetensors", "../", "transformer."]

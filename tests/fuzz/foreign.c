@@ -23,7 +23,9 @@ static bool same(const struct mtlm_model *a, const struct mtlm_model *b)
            && a->max_positions == b->max_positions
            && a->vocab_size == b->vocab_size
            && a->num_token_types == b->num_token_types
-           && a->exact_gelu == b->exact_gelu
+           && a->exact_gelu == b->exact_gelu && a->positions == b->positions
+           && a->embedding_layernorm == b->embedding_layernorm
+           && a->post_layernorm == b->post_layernorm
            && a->layernorm_epsilon == b->layernorm_epsilon;
 }
 

@@ -64,6 +64,73 @@ static void test_defaults(void **state)
     assert_int_equal(bert.seq_length, 512);
 }
 
+/* The published files, and those of transformers. */
+static void test_bloom(void **state)
+{
+    const struct mtlm_model published = read_model(
+        "{\"model_type\": \"bloom\", \"n_embed\": 1024, \"n_layer\": 24, "
+        "\"num_attention_heads\": 16, \"seq_length\": 1000, \"n_inner\": "
+        "null, \"apply_residual_connection_post_layernorm\": false}");
+    const struct mtlm_model ours = read_model(
+        "{\"model_type\": \"bloom\", \"hidden_size\": 96, \"n_head\": 6, "
+        "\"vocab_size\": 300, \"layer_norm_epsilon\": 1e-6, "
+        "\"apply_residual_connection_post_layernorm\": true}");
+
+    (void) state;
+    assert_int_equal(published.family, MTLM_GPT);
+    assert_int_equal(published.positions, MTLM_POSITIONS_ALIBI);
+    assert_true(published.embedding_layernorm);
+    assert_false(published.post_layernorm || published.exact_gelu);
+    assert_int_equal(published.num_layers, 24);
+    assert_int_equal(published.hidden_size, 1024);
+    assert_int_equal(published.ffn_hidden_size, 4096);
+    assert_int_equal(published.num_heads, 16);
+    assert_int_equal(published.max_positions, 1000);
+    assert_int_equal(published.vocab_size, 250880);
+    assert_true(published.layernorm_epsilon == 1e-5);
+    assert_int_equal(ours.num_layers, 2);
+    assert_int_equal(ours.hidden_size, 96);
+    assert_int_equal(ours.num_heads, 6);
+    assert_int_equal(ours.vocab_size, 300);
+    assert_int_equal(ours.max_positions, 2048);
+    assert_true(ours.post_layernorm);
+    assert_true(ours.layernorm_epsilon == 1e-6);
+}
+
+/* What has no model of Hugging Face is refused in a sentence. */
+static void test_models_that_are_unknown_there(void **state)
+{
+    const struct mtlm_model good = {.positions = MTLM_POSITIONS_ALIBI,
+                                    .embedding_layernorm = true,
+                                    .hidden_size = 8,
+                                    .ffn_hidden_size = 32};
+    struct mtlm_model bad[4] = {good, good, good, good};
+    static const char *const text[4] = {
+        "--embed-layernorm and a learned position embedding",
+        "--position-embedding-type alibi without --embed-layernorm",
+        "--position-embedding-type alibi and --no-bias-gelu-fusion",
+        "--position-embedding-type alibi and another --ffn-hidden-size than 4 "
+        "x --hidden-size"};
+    json_t *config = mtlm_huggingface_config(&good, NULL);
+
+    (void) state;
+    assert_string_equal(
+        json_string_value(json_object_get(config, "model_type")), "bloom");
+    json_decref(config);
+    bad[0].positions = MTLM_POSITIONS_LEARNED;
+    bad[1].embedding_layernorm = false;
+    bad[2].exact_gelu = true;
+    bad[3].ffn_hidden_size = 33;
+    for (int i = 0; i < 4; i++) {
+        struct mtlm_error err;
+
+        assert_null(mtlm_huggingface_config(&bad[i], &err));
+        assert_int_equal(err.code, MTLM_EXIT_USAGE);
+        assert_string_equal(
+            err.text + strlen("Hugging Face has no model with "), text[i]);
+    }
+}
+
 /* Reads the tokens at the ends of a text, stores them in settings and takes
  * them from there. */
 static struct mtlm_ends read_ends(const char *text, int64_t vocab_size)
@@ -111,6 +178,9 @@ static void test_ends(void **state)
     assert_true(mtlm_ends_has(&ends, 4, 4));
     ends = read_ends("{\"bos_token_id\": null, \"eos_token_id\": null}", 50257);
     assert_false(ends.known);
+    /* Or BLOOM's. */
+    ends = read_ends("{\"model_type\": \"bloom\"}", 10);
+    assert_true(ends.begin == 1 && ends.n == 1 && ends.end[0] == 2);
     ends = read_ends("{\"bos_token_id\": -1, \"eos_token_id\": 2}", 10);
     assert_true(ends.known && ends.begin == -1 && ends.n == 1);
 }
@@ -120,6 +190,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_activations),
         cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_bloom),
+        cmocka_unit_test(test_models_that_are_unknown_there),
         cmocka_unit_test(test_ends),
     };
 

@@ -127,7 +127,7 @@ refused 3 other none 'scale_attn_by_inverse_layer_idx: expected false' \
 sed 's/"n_head": 4/"n_head": 5/' gpt/config.json >other/config.json
 refused 3 other none '64 is not a multiple of --num-attention-heads 5'
 sed 's/"gpt2"/"llama"/' gpt/config.json >other/config.json
-refused 3 other none 'expected gpt2 or megatron-bert, found llama'
+refused 3 other none 'expected gpt2, megatron-bert or bloom, found llama'
 sed 's/"gelu_fast"/"relu"/' gpt/config.json >other/config.json
 refused 3 other none 'activation_function' 'found relu'
 sed 's/"layer_norm_epsilon": 1e-05/"layer_norm_epsilon": -1/' gpt/config.json \

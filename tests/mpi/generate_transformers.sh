@@ -7,8 +7,8 @@ tree=$(cd "$OLDPWD" && cd "${srcdir:-.}" && pwd)
 . "$tree/tests/mpi/peers.sh"
 need_peers torch transformers
 
-# same NAME OPTION...: two models of bytes, one with random weights far from
-# zero, one that has learned a little, layernorm epsilon and all.
+# same NAME OPTION...: models of bytes, with random weights far from zero, or
+# that have learned a little, layernorm epsilon and all.
 same() {
     local name=$1
     shift
@@ -35,4 +35,10 @@ x
 END
 same random --init-method-std 0.6 --train-iters 1 --lr 1e-4
 same learned --train-iters 60 --lr 3e-3
+bloom=(--position-embedding-type alibi --embed-layernorm)
+same bloom --init-method-std 0.6 --train-iters 1 --lr 1e-4 "${bloom[@]}" \
+    --num-attention-heads 6
+well 2 --load bloom --prompt-file prompts --max-new-tokens 100 \
+    --temperature 0 --tensor-model-parallel-size 2
+cmp out want || fail "BLOOM in two shards: other text"
 finish

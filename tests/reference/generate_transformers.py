@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import torch
-from transformers import GPT2LMHeadModel
+from transformers import AutoModelForCausalLM
 
 EOD = 256
 
@@ -21,7 +21,7 @@ def greedy(model, prompt, tokens):
 
 
 def main():
-    model = GPT2LMHeadModel.from_pretrained(sys.argv[1]).eval()
+    model = AutoModelForCausalLM.from_pretrained(sys.argv[1]).eval()
     ends = model.generation_config
     assert ends.bos_token_id == ends.eos_token_id == EOD, ends
     prompts = Path(sys.argv[2]).read_bytes().splitlines()
