@@ -185,7 +185,6 @@
     IDLE("no-data-sharding", NULL,                                             \
          "the number of a sample decides on its rank")                         \
     IDLE("no-create-attention-mask-in-dataloader", NULL, KERNELS)              \
-    LACK("tokenizer-model", ANY, TOKENS)                                       \
     LACK("vocab-extra-ids", ANY, TOKENS)                                       \
     LACK("reset-attention-mask", NULL, NULL)                                   \
     LACK("reset-position-ids", NULL, NULL)                                     \

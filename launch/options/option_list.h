@@ -410,13 +410,18 @@
     OPT(DATA, TOKENIZER_TYPE, "tokenizer-type", TEXT, tokenizer_type, "", 0,   \
         0, "TYPE",                                                             \
         "tokenizer of the data: byte, GPT2BPETokenizer, "                      \
-        "BertWordPieceLowerCase or BertWordPieceCase (default with a "         \
-        "vocabulary file: the second for a GPT, the third for a BERT)")        \
+        "BertWordPieceLowerCase, BertWordPieceCase or HuggingFaceTokenizer "   \
+        "(default with a vocabulary file: the second for a GPT, the third "    \
+        "for a BERT; with --tokenizer-model the last)")                        \
     OPT(DATA, VOCAB_FILE, "vocab-file", TEXT, vocab_file, "", 0, 0, "FILE",    \
         "vocabulary of the tokenizer, GPT-2's vocab.json or BERT's "           \
         "vocab.txt; sets --vocab-size")                                        \
     OPT(DATA, MERGE_FILE, "merge-file", TEXT, merge_file, "", 0, 0, "FILE",    \
         "GPT-2's merges.txt")                                                  \
+    OPT(DATA, TOKENIZER_MODEL, "tokenizer-model", TEXT, tokenizer_model, "",   \
+        0, 0, "PATH",                                                          \
+        "Hugging Face's tokenizer.json, or its directory; sets --vocab-size "  \
+        "unless the model's vocabulary is larger")                             \
     OPT(DATA, SPLIT, "split", SPLIT, split, "969, 30, 1", 0, 0,                \
         "TRAIN,VALID,TEST",                                                    \
         "shares of the documents for training, validation and test")           \

@@ -198,7 +198,8 @@ struct mtlm_options {
      * NULL.  Files with such lists, or NULL. */
     char *data_path, *train_data_path, *valid_data_path, *test_data_path;
     char *data_args_path, *per_split_data_args_path;
-    char *tokenizer_type, *vocab_file, *merge_file; /* as given, or NULL */
+    /* As given, or NULL. */
+    char *tokenizer_type, *vocab_file, *merge_file, *tokenizer_model;
     const struct mtlm_tokenizer *tokenizer; /* NULL: none given; owned */
     struct mtlm_ends ends;                  /* of an imported model */
     char *split;                      /* "969, 30, 1", for mtlm_split_parse() */

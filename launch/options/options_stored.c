@@ -54,8 +54,8 @@ static const enum mtlm_option_id of_run[] = {
     MTLM_OPT_PER_SPLIT_DATA_ARGS_PATH,
     MTLM_OPT_LOG_FORMAT};
 
-static const enum mtlm_option_id of_paths[] = {MTLM_OPT_VOCAB_FILE,
-                                               MTLM_OPT_MERGE_FILE};
+static const enum mtlm_option_id of_paths[] = {
+    MTLM_OPT_VOCAB_FILE, MTLM_OPT_MERGE_FILE, MTLM_OPT_TOKENIZER_MODEL};
 
 /* Options that are stored whether given or not: a batch that follows from the
  * layout would change with the layout; lists may come from a file. */
@@ -70,7 +70,8 @@ static const enum mtlm_option_id together[][8] = {
     {MTLM_OPT_DATA_PATH, MTLM_OPT_DATA_ARGS_PATH, MTLM_OPT_TRAIN_DATA_PATH,
      MTLM_OPT_VALID_DATA_PATH, MTLM_OPT_TEST_DATA_PATH,
      MTLM_OPT_PER_SPLIT_DATA_ARGS_PATH, MTLM_OPT_MOCK_DATA, NONE},
-    {MTLM_OPT_TOKENIZER_TYPE, MTLM_OPT_VOCAB_FILE, MTLM_OPT_MERGE_FILE, NONE},
+    {MTLM_OPT_TOKENIZER_TYPE, MTLM_OPT_VOCAB_FILE, MTLM_OPT_MERGE_FILE,
+     MTLM_OPT_TOKENIZER_MODEL, NONE},
     {MTLM_OPT_BF16, MTLM_OPT_FP16, MTLM_OPT_LOSS_SCALE,
      MTLM_OPT_INITIAL_LOSS_SCALE, MTLM_OPT_MIN_LOSS_SCALE,
      MTLM_OPT_LOSS_SCALE_WINDOW, MTLM_OPT_HYSTERESIS, NONE},

@@ -3,12 +3,19 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <string.h>
 
+#include "launch/options/option_table.h"
 #include "launch/options/options_tokenizer.h"
 #include "models/text/byte_tokenizer.h"
 
-const char *mtlm_options_tokenizer_default(const struct mtlm_model *model)
+static const char hugging_face[] = "HuggingFaceTokenizer";
+
+const char *mtlm_options_tokenizer_default(
+    const struct mtlm_model *model, const struct mtlm_tokenizer_files *files)
 {
+    if (files->model)
+        return hugging_face;
     return model->family == MTLM_BERT ? "BertWordPieceLowerCase"
                                       : "GPT2BPETokenizer";
 }
@@ -29,42 +36,74 @@ static int64_t needed_size(const struct mtlm_options *options)
                                               : options->tokenizer->vocab_size;
 }
 
+/* Says where the files of a checkpoint's tokenizer can come from. */
+static int add_hint(const struct mtlm_options *options, struct mtlm_error *err)
+{
+    const enum mtlm_option_id option = options->tokenizer_model
+                                           ? MTLM_OPT_TOKENIZER_MODEL
+                                           : MTLM_OPT_VOCAB_FILE;
+
+    if (!options->options_path
+        || mtlm_options_source(options, option) != MTLM_SOURCE_CHECKPOINT)
+        return -1;
+    return mtlm_error_prefix(err,
+                             "%s names the tokenizer's files; where they "
+                             "are elsewhere, give --%s",
+                             options->options_path, mtlm_option_name(option));
+}
+
+/* Whether the model's vocabulary may be larger than the tokenizer's: published
+ * models of Hugging Face pad theirs. */
+static bool may_be_larger(const struct mtlm_options *options)
+{
+    return strcmp(options->tokenizer->name, hugging_face) == 0
+           && mtlm_options_source(options, MTLM_OPT_VOCAB_SIZE)
+                  > MTLM_SOURCE_DEFAULT;
+}
+
+/* Sets the size of the vocabulary. */
+static int take_size(struct mtlm_options *options, const char *type,
+                     struct mtlm_error *err)
+{
+    const int64_t given = options->model.vocab_size;
+    const int64_t needed = needed_size(options);
+
+    if (may_be_larger(options) && given >= needed)
+        return 0;
+    options->model.vocab_size = needed;
+    if (mtlm_options_source(options, MTLM_OPT_VOCAB_SIZE) < MTLM_SOURCE_CONFIG
+        || given == needed)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "--vocab-size %" PRId64
+                          ": the tokenizer %s has %" PRId64 " tokens",
+                          given, type, needed);
+}
+
 int mtlm_options_tokenizer_open(struct mtlm_options *options,
                                 struct mtlm_error *err)
 {
     const bool bert = options->model.family == MTLM_BERT;
     const char *type = options->tokenizer_type;
-    const int64_t given = options->model.vocab_size;
+    const struct mtlm_tokenizer_files files = {.vocab = options->vocab_file,
+                                               .merge = options->merge_file,
+                                               .model =
+                                                   options->tokenizer_model};
 
-    if (!type && !options->vocab_file && !options->merge_file)
+    if (!type && !files.vocab && !files.merge && !files.model)
         return 0;
     if (!type)
-        type = mtlm_options_tokenizer_default(&options->model);
-    options->tokenizer = mtlm_tokenizer_open(type, options->vocab_file,
-                                             options->merge_file, err);
-    if (!options->tokenizer && options->options_path
-        && mtlm_options_source(options, MTLM_OPT_VOCAB_FILE)
-               == MTLM_SOURCE_CHECKPOINT)
-        return mtlm_error_prefix(err,
-                                 "%s names the tokenizer's files; where they "
-                                 "are elsewhere, give --vocab-file",
-                                 options->options_path);
+        type = mtlm_options_tokenizer_default(&options->model, &files);
+    options->tokenizer = mtlm_tokenizer_open(type, &files, err);
     if (!options->tokenizer)
-        return -1;
+        return add_hint(options, err);
     if (bert && !options->tokenizer->bert)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--tokenizer-type %s is not for a bert: its "
                               "vocabulary has no [CLS], [SEP], [MASK] and "
                               "[PAD]",
                               type);
-    options->model.vocab_size = needed_size(options);
-    if (mtlm_options_source(options, MTLM_OPT_VOCAB_SIZE) < MTLM_SOURCE_CONFIG
-        || given == options->model.vocab_size)
-        return 0;
-    return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                          "--vocab-size %" PRId64
-                          ": the tokenizer %s has %" PRId64 " tokens",
-                          given, type, options->model.vocab_size);
+    return take_size(options, type, err);
 }
 
 int mtlm_options_tokenizer_need_text(struct mtlm_options *options,

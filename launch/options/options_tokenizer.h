@@ -11,7 +11,8 @@ int mtlm_options_tokenizer_open(struct mtlm_options *options,
                                 struct mtlm_error *err);
 
 /* Returns the type of --tokenizer-type where only files are given. */
-const char *mtlm_options_tokenizer_default(const struct mtlm_model *model);
+const char *mtlm_options_tokenizer_default(
+    const struct mtlm_model *model, const struct mtlm_tokenizer_files *files);
 
 /* Returns the tokenizer that the size of the vocabulary tells, where none is
  * given: bytes, or NULL. */

@@ -49,17 +49,19 @@ static int open_tokenizer(const struct mtlm_tokenizer **tokenizer,
 {
     const json_t *options = manifest->options;
     const char *type = mtlm_json_file_text(options, "tokenizer-type");
-    const char *vocab = mtlm_json_file_text(options, "vocab-file");
-    const char *merges = mtlm_json_file_text(options, "merge-file");
+    const struct mtlm_tokenizer_files files = {
+        .vocab = mtlm_json_file_text(options, "vocab-file"),
+        .merge = mtlm_json_file_text(options, "merge-file"),
+        .model = mtlm_json_file_text(options, "tokenizer-model")};
 
     *tokenizer = NULL;
-    if (!type && !vocab && !merges) {
+    if (!type && !files.vocab && !files.merge && !files.model) {
         *tokenizer = mtlm_options_tokenizer_of_size(model);
         return 0;
     }
     if (!type)
-        type = mtlm_options_tokenizer_default(model);
-    *tokenizer = mtlm_tokenizer_open(type, vocab, merges, err);
+        type = mtlm_options_tokenizer_default(model, &files);
+    *tokenizer = mtlm_tokenizer_open(type, &files, err);
     return *tokenizer ? check_tokenizer(*tokenizer, manifest, err) : -1;
 }
 

@@ -33,7 +33,8 @@ struct options {
     int inputs;
     bool more_inputs; /* words after --input are files, too */
     const char *output_prefix, *json_key; /* json_key NULL: not given */
-    const char *tokenizer, *vocab_file, *merge_file;
+    const char *tokenizer;                /* NULL: not given */
+    struct mtlm_tokenizer_files files;
     int workers; /* 0: as many as there are cores */
     bool split_sentences;
     enum { EOD_UNSAID, EOD_APPEND, EOD_NONE } append_eod;
@@ -138,6 +139,14 @@ static void print_count(int64_t n, const char *noun)
     printf("%" PRId64 " %s%s", n, noun, mtlm_plural(n));
 }
 
+static void print_file(const char *option, const char *file)
+{
+    if (!file)
+        return;
+    printf(" --%s ", option);
+    mtlm_shell_word_print(file, stdout);
+}
+
 /* Prints what was written, and the command that trains on the data. */
 static void print_result(const struct job *job, const char *prefix)
 {
@@ -154,14 +163,11 @@ static void print_result(const struct job *job, const char *prefix)
     printf("\nto train: mtlm-dag --model %s --data-path ",
            o->split_sentences ? "bert-tiny" : "gpt-tiny");
     mtlm_shell_word_print(prefix, stdout);
-    if (o->vocab_file) {
-        printf(" --tokenizer-type %s --vocab-file ", o->tokenizer);
-        mtlm_shell_word_print(o->vocab_file, stdout);
-    }
-    if (o->merge_file) {
-        printf(" --merge-file ");
-        mtlm_shell_word_print(o->merge_file, stdout);
-    }
+    if (o->files.vocab)
+        printf(" --tokenizer-type %s", job->tokenizer->name);
+    print_file("vocab-file", o->files.vocab);
+    print_file("merge-file", o->files.merge);
+    print_file("tokenizer-model", o->files.model);
     printf("\n");
 }
 
@@ -191,8 +197,10 @@ static int write_dataset(struct job *job, const char *prefix,
         options->append_eod == EOD_APPEND
             || (options->append_eod == EOD_UNSAID
                 && !options->split_sentences));
-    job->text = (struct mtlm_text_writer){
-        .pool = job->pool, .split_sentences = options->split_sentences};
+    job->text =
+        (struct mtlm_text_writer){.pool = job->pool,
+                                  .tokenizer = job->tokenizer,
+                                  .split_sentences = options->split_sentences};
     job->reader = (struct mtlm_text_reader){
         .writer = &job->text,
         .json_key = options->json_key ? options->json_key : DEFAULT_KEY,
@@ -215,8 +223,11 @@ static int preprocess(const struct options *options, struct mtlm_error *err)
 
     if (check_inputs(&job, err) < 0)
         return -1;
-    job.tokenizer = mtlm_tokenizer_open(options->tokenizer, options->vocab_file,
-                                        options->merge_file, err);
+    job.tokenizer =
+        mtlm_tokenizer_open(options->tokenizer     ? options->tokenizer
+                            : options->files.model ? "HuggingFaceTokenizer"
+                                                   : "byte",
+                            &options->files, err);
     if (!job.tokenizer)
         return -1;
     prefix = mtlm_sprintf("%s_%s_%s", options->output_prefix,
@@ -236,6 +247,7 @@ enum {
     TOKENIZER_TYPE = 256,
     VOCAB_FILE,
     MERGE_FILE,
+    TOKENIZER_MODEL,
     APPEND_EOD,
     NO_APPEND_EOD,
     SPLIT_SENTENCES,
@@ -268,11 +280,15 @@ static const struct argp_option option_list[] = {
     {"tokenizer-type", TOKENIZER_TYPE, "TYPE", 0,
      "byte (the default): one token per byte, and 256 at the end of a "
      "document; GPT2BPETokenizer: GPT-2's byte-pair encoding; "
-     "BertWordPieceLowerCase, BertWordPieceCase: BERT's WordPiece",
+     "BertWordPieceLowerCase, BertWordPieceCase: BERT's WordPiece; "
+     "HuggingFaceTokenizer: a tokenizer.json (the default with "
+     "--tokenizer-model)",
      3},
     {"vocab-file", VOCAB_FILE, "FILE", 0,
      "GPT-2's vocab.json, BERT's vocab.txt", 3},
     {"merge-file", MERGE_FILE, "FILE", 0, "GPT-2's merges.txt", 3},
+    {"tokenizer-model", TOKENIZER_MODEL, "PATH", 0,
+     "Hugging Face's tokenizer.json, or its directory", 3},
     {"append-eod", APPEND_EOD, NULL, 0,
      "End each document with an end-of-document token (the default without "
      "--split-sentences)",
@@ -341,10 +357,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         options->tokenizer = arg;
         break;
     case VOCAB_FILE:
-        options->vocab_file = arg;
+        options->files.vocab = arg;
         break;
     case MERGE_FILE:
-        options->merge_file = arg;
+        options->files.merge = arg;
+        break;
+    case TOKENIZER_MODEL:
+        options->files.model = arg;
         break;
     case JSON_KEYS:
         options->json_key = arg;
@@ -395,7 +414,7 @@ static const struct argp parser = {
 
 int main(int argc, char **argv)
 {
-    struct options options = {.tokenizer = "byte"};
+    struct options options = {0};
     struct mtlm_error err;
     int rc;
 

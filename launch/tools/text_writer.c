@@ -89,7 +89,7 @@ static int add_line(struct mtlm_text_writer *t, const char *text, size_t bytes,
     if (bytes == 0)
         return 0;
     if (t->part_bytes >= PART_BYTES && t->line_ended
-        && !mtlm_tokenizer_white_space(text, (int64_t) bytes)) {
+        && !mtlm_tokenizer_joins(t->tokenizer, text, (int64_t) bytes)) {
         if (mtlm_encode_pool_end(t->pool, MTLM_ENCODE_PART, err) < 0)
             return -1;
         t->part_bytes = 0;

@@ -12,7 +12,8 @@
 #include "runtime/base/error.h"
 
 struct mtlm_text_writer {
-    struct mtlm_encode_pool *pool; /* borrowed */
+    struct mtlm_encode_pool *pool;          /* borrowed */
+    const struct mtlm_tokenizer *tokenizer; /* of the pool */
     bool split_sentences;
 
     /* private */

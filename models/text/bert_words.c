@@ -9,27 +9,29 @@
 #include "models/text/bert_words.h"
 #include "runtime/base/memory.h"
 
+enum { LONGEST = 8 }; /* a canonical decomposition has at most 4 */
+
 struct mtlm_bert_words {
     const char *text;
     int64_t bytes, at;
-    bool lower;
+    struct mtlm_bert_rules rules;
 
-    /* The text between two pieces of white space, in lower case if `lower`.
-     * Words are cut off its begin: `taken` of n characters. */
+    /* The text between two pieces of white space, by the rules.  Words are cut
+     * off its begin: `taken` of n characters. */
     utf8proc_int32_t *c; /* [room] */
     int64_t n, taken, room;
     char *word; /* two bytes, and the word */
     int64_t word_room;
 };
 
-struct mtlm_bert_words *mtlm_bert_words_create(const char *text, int64_t bytes,
-                                               bool lower)
+struct mtlm_bert_words *mtlm_bert_words_create(
+    const char *text, int64_t bytes, const struct mtlm_bert_rules *rules)
 {
     struct mtlm_bert_words *w = mtlm_calloc(1, sizeof(*w));
 
     w->text = text;
     w->bytes = bytes;
-    w->lower = lower;
+    w->rules = *rules;
     return w;
 }
 
@@ -48,16 +50,19 @@ static bool is_white(utf8proc_int32_t c)
            || kind == UTF8PROC_CATEGORY_ZL || kind == UTF8PROC_CATEGORY_ZP;
 }
 
-static bool is_left_out(utf8proc_int32_t c)
+static bool is_left_out(const struct mtlm_bert_words *w, utf8proc_int32_t c)
 {
     const utf8proc_category_t kind = utf8proc_category(c);
 
     return c == 0xfffd || kind == UTF8PROC_CATEGORY_CC
-           || kind == UTF8PROC_CATEGORY_CF;
+           || kind == UTF8PROC_CATEGORY_CF
+           || (w->rules.hugging_face && kind == UTF8PROC_CATEGORY_CO);
 }
 
-static bool is_chinese(utf8proc_int32_t c)
+static bool is_chinese(const struct mtlm_bert_words *w, utf8proc_int32_t c)
 {
+    if (w->rules.hugging_face && c >= 0x2b820 && c <= 0x2b91f)
+        return false;
     return (c >= 0x4e00 && c <= 0x9fff) || (c >= 0x3400 && c <= 0x4dbf)
            || (c >= 0x20000 && c <= 0x2a6df) || (c >= 0x2a700 && c <= 0x2b73f)
            || (c >= 0x2b740 && c <= 0x2b81f) || (c >= 0x2b820 && c <= 0x2ceaf)
@@ -193,9 +198,30 @@ static void drop_accents(struct mtlm_bert_words *w)
     w->n = kept;
 }
 
-static void make_small(struct mtlm_bert_words *w)
+/* Writes what a character becomes to `to`; returns its length. */
+static utf8proc_ssize_t change(const struct mtlm_bert_rules *rules,
+                               utf8proc_int32_t c, bool final,
+                               utf8proc_int32_t *to)
 {
-    enum { LONGEST = 8 }; /* a canonical decomposition has at most 4 */
+    int boundary = 0;
+
+    if (rules->lower && c == 0x130) { /* an i, and a dot */
+        to[0] = 'i';
+        to[1] = 0x307;
+        return 2;
+    }
+    if (rules->lower)
+        c = c == 0x3a3 && final ? 0x3c2 : utf8proc_tolower(c);
+    if (rules->strip_accents)
+        return utf8proc_decompose_char(c, to, LONGEST, UTF8PROC_DECOMPOSE,
+                                       &boundary);
+    *to = c;
+    return 1;
+}
+
+static void apply_rules(struct mtlm_bert_words *w)
+{
+    const struct mtlm_bert_rules *rules = &w->rules;
     const int64_t n = w->n;
     utf8proc_int32_t *c = w->c;
     bool ascii = true;
@@ -203,26 +229,22 @@ static void make_small(struct mtlm_bert_words *w)
     for (int64_t i = 0; i < n; i++)
         ascii &= c[i] < 128;
     if (ascii) {
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = 0; i < n && rules->lower; i++)
             c[i] += c[i] >= 'A' && c[i] <= 'Z' ? 'a' - 'A' : 0;
         return;
     }
     w->c = NULL;
     w->n = w->room = 0;
     for (int64_t i = 0; i < n; i++) {
-        const utf8proc_int32_t small = c[i] == 0x3a3 && ends_word(c, n, i)
-                                           ? 0x3c2
-                                           : utf8proc_tolower(c[i]);
-        int boundary = 0;
+        const bool final =
+            c[i] == 0x3a3 && !rules->hugging_face && ends_word(c, n, i);
 
         make_room(w, LONGEST);
-        /* An I with a dot becomes an i and a dropped dot. */
-        w->n +=
-            utf8proc_decompose_char(c[i] == 0x130 ? 'i' : small, w->c + w->n,
-                                    LONGEST, UTF8PROC_DECOMPOSE, &boundary);
+        w->n += change(rules, c[i], final, w->c + w->n);
     }
     free(c);
-    drop_accents(w);
+    if (rules->strip_accents)
+        drop_accents(w);
 }
 
 /* Reads text up to white space or a Chinese character, without dropped
@@ -236,7 +258,7 @@ static bool refill(struct mtlm_bert_words *w)
         if (is_white(c)) {
             if (w->n > 0)
                 break;
-        } else if (is_chinese(c)) {
+        } else if (is_chinese(w, c)) {
             if (w->n > 0) {
                 w->at -= c < 0x10000 ? 3 : 4; /* for the next call */
                 break;
@@ -244,15 +266,15 @@ static bool refill(struct mtlm_bert_words *w)
             make_room(w, 1);
             w->c[w->n++] = c;
             break;
-        } else if (!is_left_out(c)) {
+        } else if (!is_left_out(w, c)) {
             make_room(w, 1);
             w->c[w->n++] = c;
         }
     }
     if (w->n == 0)
         return false;
-    if (w->lower)
-        make_small(w);
+    if (w->rules.lower || w->rules.strip_accents)
+        apply_rules(w);
     return true;
 }
 

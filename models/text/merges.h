@@ -22,6 +22,15 @@ struct mtlm_merges {
 int mtlm_merges_read(struct mtlm_merges *merges,
                      const struct mtlm_vocabulary *vocabulary, const char *path,
                      struct mtlm_error *err);
+
+/* Takes the merges of a JSON array that path holds: pairs of tokens, as "left
+ * right" or as ["left", "right"]; otherwise like mtlm_merges_read(). */
+int mtlm_merges_take_json(struct mtlm_merges *merges,
+                          const struct mtlm_vocabulary *vocabulary,
+                          const json_t *list, const char *path,
+                          struct mtlm_error *err);
+
+/* Frees the merges.  Does nothing for zeroed ones. */
 void mtlm_merges_free(struct mtlm_merges *merges);
 
 /* Returns the slot of a pair: its merge, or a free one. */

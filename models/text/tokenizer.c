@@ -9,44 +9,52 @@
 #include "models/text/byte_tokenizer.h"
 #include "models/text/gpt2_bpe.h"
 #include "models/text/tokenizer.h"
+#include "models/text/tokenizer_json.h"
 #include "models/text/wordpiece.h"
 #include "runtime/base/memory.h"
 
-static const struct mtlm_tokenizer *open_byte(const char *vocab_file,
-                                              const char *merge_file,
-                                              struct mtlm_error *err)
+static const struct mtlm_tokenizer *open_byte(
+    const struct mtlm_tokenizer_files *files, struct mtlm_error *err)
 {
-    (void) vocab_file, (void) merge_file, (void) err;
+    (void) files, (void) err;
     return &mtlm_tokenizer_byte;
 }
 
-static const struct mtlm_tokenizer *open_lower(const char *vocab_file,
-                                               const char *merge_file,
-                                               struct mtlm_error *err)
+static const struct mtlm_tokenizer *open_gpt2(
+    const struct mtlm_tokenizer_files *files, struct mtlm_error *err)
 {
-    (void) merge_file;
-    return mtlm_wordpiece_open(vocab_file, true, err);
+    return mtlm_gpt2_bpe_open(files->vocab, files->merge, err);
 }
 
-static const struct mtlm_tokenizer *open_case(const char *vocab_file,
-                                              const char *merge_file,
-                                              struct mtlm_error *err)
+static const struct mtlm_tokenizer *open_lower(
+    const struct mtlm_tokenizer_files *files, struct mtlm_error *err)
 {
-    (void) merge_file;
-    return mtlm_wordpiece_open(vocab_file, false, err);
+    return mtlm_wordpiece_open(files->vocab, true, err);
+}
+
+static const struct mtlm_tokenizer *open_case(
+    const struct mtlm_tokenizer_files *files, struct mtlm_error *err)
+{
+    return mtlm_wordpiece_open(files->vocab, false, err);
+}
+
+static const struct mtlm_tokenizer *open_json(
+    const struct mtlm_tokenizer_files *files, struct mtlm_error *err)
+{
+    return mtlm_tokenizer_json_open(files->model, err);
 }
 
 static const struct type {
     const char *name;
-    bool vocab_file, merge_file; /* needed */
-    const struct mtlm_tokenizer *(*open)(const char *vocab_file,
-                                         const char *merge_file,
-                                         struct mtlm_error *err);
+    bool vocab, merge, model; /* files that are needed */
+    const struct mtlm_tokenizer *(*open)(
+        const struct mtlm_tokenizer_files *files, struct mtlm_error *err);
 } types[] = {
-    {"byte", false, false, open_byte},
-    {"GPT2BPETokenizer", true, true, mtlm_gpt2_bpe_open},
-    {"BertWordPieceLowerCase", true, false, open_lower},
-    {"BertWordPieceCase", true, false, open_case},
+    {"byte", false, false, false, open_byte},
+    {"GPT2BPETokenizer", true, true, false, open_gpt2},
+    {"BertWordPieceLowerCase", true, false, false, open_lower},
+    {"BertWordPieceCase", true, false, false, open_case},
+    {"HuggingFaceTokenizer", false, false, true, open_json},
 };
 enum { TYPES = sizeof(types) / sizeof(types[0]) };
 
@@ -76,22 +84,31 @@ static int check_file(const struct type *type, const char *option, bool needed,
                           type->name, needed ? "needs" : "takes no", option);
 }
 
-const struct mtlm_tokenizer *mtlm_tokenizer_open(const char *name,
-                                                 const char *vocab_file,
-                                                 const char *merge_file,
-                                                 struct mtlm_error *err)
+const struct mtlm_tokenizer *mtlm_tokenizer_open(
+    const char *name, const struct mtlm_tokenizer_files *files,
+    struct mtlm_error *err)
 {
     const struct type *type = find_type(name, err);
 
     return type
-                   && check_file(type, "--vocab-file", type->vocab_file,
-                                 vocab_file, err)
+                   && check_file(type, "--vocab-file", type->vocab,
+                                 files->vocab, err)
                           == 0
-                   && check_file(type, "--merge-file", type->merge_file,
-                                 merge_file, err)
+                   && check_file(type, "--merge-file", type->merge,
+                                 files->merge, err)
                           == 0
-               ? type->open(vocab_file, merge_file, err)
+                   && check_file(type, "--tokenizer-model", type->model,
+                                 files->model, err)
+                          == 0
+               ? type->open(files, err)
                : NULL;
+}
+
+bool mtlm_tokenizer_joins(const struct mtlm_tokenizer *tokenizer,
+                          const char *text, int64_t bytes)
+{
+    return tokenizer->joins ? tokenizer->joins(tokenizer, text, bytes)
+                            : mtlm_tokenizer_white_space(text, bytes);
 }
 
 void mtlm_tokenizer_close(const struct mtlm_tokenizer *tokenizer)

@@ -21,12 +21,17 @@ struct mtlm_tokenizer {
      * the number of tokens.  cache may be NULL.
      *
      * A text may come in parts; more: another part follows.  A part ends with a
-     * line, and the next part does not begin with white space
-     * (mtlm_tokenizer_white_space()).  The parts' tokens are those of the whole
+     * line, and the next part does not begin with text that
+     * mtlm_tokenizer_joins().  The parts' tokens are those of the whole
      * text. */
     int64_t (*encode)(const struct mtlm_tokenizer *tokenizer,
                       struct mtlm_word_cache *cache, const char *text,
                       int64_t bytes, bool more, int32_t *tokens);
+
+    /* Whether text [bytes >= 1] may begin with a part of the word before, if
+     * that ends with white space.  NULL: if text begins with white space. */
+    bool (*joins)(const struct mtlm_tokenizer *tokenizer, const char *text,
+                  int64_t bytes);
 
     /* Returns the bytes of a token, which the tokenizer owns, and their number;
      * a token that is no text has 0.  NULL: this tokenizer is for a BERT. */
@@ -36,14 +41,19 @@ struct mtlm_tokenizer {
     void (*destroy)(struct mtlm_tokenizer *tokenizer); /* NULL: constant */
 };
 
-/* Opens the tokenizer of a type with its files (NULL: not given); the caller
- * closes the tokenizer.  NULL on failure.  MTLM_EXIT_USAGE, with the known
+/* Files of a tokenizer; NULL: not given. */
+struct mtlm_tokenizer_files {
+    const char *vocab, *merge; /* vocab.json and merges.txt, or vocab.txt */
+    const char *model;         /* tokenizer.json, or its directory */
+};
+
+/* Opens the tokenizer of a type with its files; the caller closes the
+ * tokenizer.  NULL on failure.  MTLM_EXIT_USAGE, with the known
  * types: no such type, or other files are needed.  MTLM_EXIT_INPUT: a file
  * breaks its format. */
-const struct mtlm_tokenizer *mtlm_tokenizer_open(const char *type,
-                                                 const char *vocab_file,
-                                                 const char *merge_file,
-                                                 struct mtlm_error *err);
+const struct mtlm_tokenizer *mtlm_tokenizer_open(
+    const char *type, const struct mtlm_tokenizer_files *files,
+    struct mtlm_error *err);
 
 /* Frees the tokenizer. */
 void mtlm_tokenizer_close(const struct mtlm_tokenizer *tokenizer);
@@ -51,6 +61,11 @@ void mtlm_tokenizer_close(const struct mtlm_tokenizer *tokenizer);
 /* Returns one line about the tokenizer, which the caller frees; NULL for
  * NULL. */
 char *mtlm_tokenizer_describe(const struct mtlm_tokenizer *tokenizer);
+
+/* Whether text [bytes >= 1] may begin with a part of the word before, if that
+ * ends with white space. */
+bool mtlm_tokenizer_joins(const struct mtlm_tokenizer *tokenizer,
+                          const char *text, int64_t bytes);
 
 /* Whether text [bytes >= 1] begins with Unicode white space. */
 bool mtlm_tokenizer_white_space(const char *text, int64_t bytes);

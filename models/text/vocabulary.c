@@ -151,12 +151,13 @@ static const char **keys_by_number(const json_t *object, const char *path,
     return key;
 }
 
-static int take_json(struct mtlm_vocabulary *v, const json_t *object,
-                     const char *path, struct mtlm_error *err)
+int mtlm_vocabulary_take_json(struct mtlm_vocabulary *v, const json_t *object,
+                              const char *path, struct mtlm_error *err)
 {
     const char **key;
     int32_t first;
 
+    *v = (struct mtlm_vocabulary){0};
     if (!json_is_object(object) || json_object_size(object) == 0)
         return mtlm_error_set(err, MTLM_EXIT_INPUT,
                               "%s: expected a JSON object of tokens and their "
@@ -189,7 +190,7 @@ int mtlm_vocabulary_read_json(struct mtlm_vocabulary *v, const char *path,
     if (mtlm_vocabulary_map(&file, path, err) < 0)
         return -1;
     object = mtlm_json_file_parse(&file, err);
-    rc = object ? take_json(v, object, path, err) : -1;
+    rc = object ? mtlm_vocabulary_take_json(v, object, path, err) : -1;
     json_decref(object);
     mtlm_mapped_file_close(&file);
     return rc;

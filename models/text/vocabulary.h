@@ -1,6 +1,7 @@
 #ifndef MTLM_VOCABULARY_H
 #define MTLM_VOCABULARY_H
 
+#include <jansson.h>
 #include <stdint.h>
 
 #include "runtime/base/error.h"
@@ -30,6 +31,11 @@ enum { MTLM_VOCABULARY_MOST_BYTES = 64 << 20 };
  * GPT-2's vocab.json.  The caller frees the vocabulary. */
 int mtlm_vocabulary_read_json(struct mtlm_vocabulary *vocabulary,
                               const char *path, struct mtlm_error *err);
+
+/* Takes such an object that path holds.  The caller frees the vocabulary. */
+int mtlm_vocabulary_take_json(struct mtlm_vocabulary *vocabulary,
+                              const json_t *object, const char *path,
+                              struct mtlm_error *err);
 
 /* Reads a token per line, from number 0, like BERT's vocab.txt.  The caller
  * frees the vocabulary. */

@@ -11,14 +11,13 @@
 #include "models/text/wordpiece.h"
 #include "runtime/base/memory.h"
 
-enum { LONGEST_WORD = 200 }; /* characters */
-
 struct wordpiece {
     struct mtlm_tokenizer tokenizer;
     struct mtlm_bert_vocab bert;
     struct mtlm_vocabulary vocabulary;
     int32_t unknown;
-    bool lower;
+    struct mtlm_wordpiece_rules rules;
+    struct mtlm_added_tokens added;
 };
 
 static bool continues(const struct mtlm_bert_vocab *vocab, int32_t before,
@@ -76,29 +75,31 @@ static int64_t cut(const struct wordpiece *w, char *word, int64_t bytes,
     return n;
 }
 
-static int64_t encode(const struct mtlm_tokenizer *tokenizer,
-                      struct mtlm_word_cache *cache, const char *text,
-                      int64_t bytes, bool more, int32_t *tokens)
+static int64_t encode_words(const struct mtlm_added_tokens_text *t,
+                            const char *text, int64_t bytes, bool more,
+                            int32_t *tokens)
 {
-    const struct wordpiece *w = (const struct wordpiece *) tokenizer;
+    const struct wordpiece *w = t->tokenizer;
     struct mtlm_bert_words *words =
-        mtlm_bert_words_create(text, bytes, w->lower);
+        mtlm_bert_words_create(text, bytes, &w->rules.words);
     int64_t n = 0, length, characters;
     char *word;
 
     (void) more; /* the end of a line ends a word */
     while ((word = mtlm_bert_words_next(words, &length, &characters))) {
-        int64_t found = mtlm_word_cache_find(cache, word, length, tokens + n);
+        int64_t found =
+            mtlm_word_cache_find(t->cache, word, length, tokens + n);
 
-        if (found < 0 && characters > LONGEST_WORD) {
+        if (found < 0 && characters > w->rules.longest) {
             tokens[n] = w->unknown;
             found = 1;
         } else if (found < 0) {
-            char kept[4 * LONGEST_WORD]; /* cut() overwrites the word */
+            /* cut() overwrites the word */
+            char kept[4 * MTLM_WORDPIECE_LONGEST];
 
             memcpy(kept, word, (size_t) length);
             found = cut(w, word, length, tokens + n);
-            mtlm_word_cache_keep(cache, kept, length, tokens + n, found);
+            mtlm_word_cache_keep(t->cache, kept, length, tokens + n, found);
         }
         n += found;
     }
@@ -106,11 +107,23 @@ static int64_t encode(const struct mtlm_tokenizer *tokenizer,
     return n;
 }
 
+static int64_t encode(const struct mtlm_tokenizer *tokenizer,
+                      struct mtlm_word_cache *cache, const char *text,
+                      int64_t bytes, bool more, int32_t *tokens)
+{
+    const struct wordpiece *w = (const struct wordpiece *) tokenizer;
+    const struct mtlm_added_tokens_text t = {
+        .tokenizer = w, .cache = cache, .encode = encode_words};
+
+    return mtlm_added_tokens_encode(&w->added, &t, text, bytes, more, tokens);
+}
+
 static void destroy(struct mtlm_tokenizer *tokenizer)
 {
     struct wordpiece *w = (struct wordpiece *) tokenizer;
 
     mtlm_vocabulary_free(&w->vocabulary);
+    mtlm_added_tokens_free(&w->added);
     free(w);
 }
 
@@ -134,33 +147,52 @@ static int find_special(struct wordpiece *w, const char *path,
         if (*special[i].token < 0)
             return mtlm_error_set(err, MTLM_EXIT_INPUT,
                                   "%s: not a vocabulary of BERT: it has no "
-                                  "line \"%s\"",
+                                  "token \"%s\"",
                                   path, text);
     }
     return 0;
+}
+
+const struct mtlm_tokenizer *mtlm_wordpiece_create(
+    const char *name, const struct mtlm_wordpiece_rules *rules,
+    const struct mtlm_vocabulary *vocabulary,
+    const struct mtlm_added_tokens *added, const char *path,
+    struct mtlm_error *err)
+{
+    struct wordpiece *w = mtlm_calloc(1, sizeof(*w));
+
+    w->rules = *rules;
+    w->vocabulary = *vocabulary;
+    w->added = *added;
+    if (find_special(w, path, err) < 0) {
+        destroy(&w->tokenizer);
+        return NULL;
+    }
+    w->tokenizer = (struct mtlm_tokenizer){.name = name,
+                                           .vocab_size = w->vocabulary.n,
+                                           .eod = w->bert.sep,
+                                           .hash = w->vocabulary.hash,
+                                           .bert = &w->bert,
+                                           .encode = encode,
+                                           .destroy = destroy};
+    w->bert.size = w->bert.ordinary = (int32_t) w->vocabulary.n;
+    w->bert.continues = continues;
+    return &w->tokenizer;
 }
 
 const struct mtlm_tokenizer *mtlm_wordpiece_open(const char *vocab_file,
                                                  bool lower,
                                                  struct mtlm_error *err)
 {
-    struct wordpiece *w = mtlm_calloc(1, sizeof(*w));
+    const struct mtlm_wordpiece_rules rules = {
+        .words = {.lower = lower, .strip_accents = lower},
+        .longest = MTLM_WORDPIECE_LONGEST};
+    const struct mtlm_added_tokens none = {0};
+    struct mtlm_vocabulary vocabulary;
 
-    w->lower = lower;
-    if (mtlm_vocabulary_read_lines(&w->vocabulary, vocab_file, err) < 0
-        || find_special(w, vocab_file, err) < 0) {
-        destroy(&w->tokenizer);
+    if (mtlm_vocabulary_read_lines(&vocabulary, vocab_file, err) < 0)
         return NULL;
-    }
-    w->tokenizer = (struct mtlm_tokenizer){
-        .name = lower ? "BertWordPieceLowerCase" : "BertWordPieceCase",
-        .vocab_size = w->vocabulary.n,
-        .eod = w->bert.sep,
-        .hash = w->vocabulary.hash,
-        .bert = &w->bert,
-        .encode = encode,
-        .destroy = destroy};
-    w->bert.size = w->bert.ordinary = (int32_t) w->vocabulary.n;
-    w->bert.continues = continues;
-    return &w->tokenizer;
+    return mtlm_wordpiece_create(lower ? "BertWordPieceLowerCase"
+                                       : "BertWordPieceCase",
+                                 &rules, &vocabulary, &none, vocab_file, err);
 }

@@ -1,7 +1,19 @@
 #ifndef MTLM_WORDPIECE_H
 #define MTLM_WORDPIECE_H
 
+#include "models/text/added_tokens.h"
+#include "models/text/bert_words.h"
 #include "models/text/tokenizer.h"
+
+struct mtlm_vocabulary;
+
+/* What a WordPiece with a vocabulary of its own needs. */
+struct mtlm_wordpiece_rules {
+    struct mtlm_bert_rules words;
+    int64_t longest; /* characters of a word that is not [UNK]; at most
+                      * MTLM_WORDPIECE_LONGEST */
+};
+enum { MTLM_WORDPIECE_LONGEST = 200 };
 
 /* Opens BERT's WordPiece, "BertWordPieceLowerCase" (lower) or
  * "BertWordPieceCase"; the caller closes the tokenizer.
@@ -17,5 +29,14 @@
 const struct mtlm_tokenizer *mtlm_wordpiece_open(const char *vocab_file,
                                                  bool lower,
                                                  struct mtlm_error *err);
+
+/* Returns a WordPiece of that name and those rules.  Takes vocabulary and added
+ * over, on failure, too.  path: the file of the vocabulary.  NULL and
+ * MTLM_EXIT_INPUT: a special token is missing. */
+const struct mtlm_tokenizer *mtlm_wordpiece_create(
+    const char *name, const struct mtlm_wordpiece_rules *rules,
+    const struct mtlm_vocabulary *vocabulary,
+    const struct mtlm_added_tokens *added, const char *path,
+    struct mtlm_error *err);
 
 #endif /* MTLM_WORDPIECE_H */

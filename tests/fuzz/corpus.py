@@ -63,6 +63,38 @@ GPT2_LAYER = [f"{part}.{kind}" for part in
                "mlp.c_proj") for kind in ("weight", "bias")]
 
 
+def byte_characters():
+    seen = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    return [chr(b) for b in seen] + [chr(c) for c in range(256, 324)]
+
+
+def tokenizer_json(model, pre, normalizer=None, added=()):
+    return json.dumps(
+        {"added_tokens": [dict(content=text, id=number, special=True,
+                               normalized=False, lstrip=False)
+                          for text, number in added],
+         "normalizer": normalizer, "pre_tokenizer": pre, "model": model},
+        separators=(",", ":")).encode()
+
+
+BPE = {"type": "BPE", "dropout": None, "byte_fallback": False,
+       "vocab": {c: i for i, c in enumerate(byte_characters()
+                                            + ["</s>", "th", "the"])},
+       "merges": ["t h", ["th", "e"]]}
+BYTES = {"type": "ByteLevel", "add_prefix_space": False}
+BLOOM_WORDS = {"type": "Sequence", "pretokenizers": [
+    {"type": "Split", "pattern": {"Regex": " ?[^(\\s|[.,!?\u2026])]+"},
+     "behavior": "Isolated", "invert": False},
+    dict(BYTES, use_regex=False)]}
+WORDPIECE = {"type": "WordPiece", "unk_token": "[UNK]",
+             "continuing_subword_prefix": "##", "max_input_chars_per_word": 100,
+             "vocab": {t: i for i, t in enumerate(
+                 ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "##e"])}}
+BERT_NORMALIZER = {"type": "BertNormalizer", "clean_text": True,
+                   "handle_chinese_chars": True, "strip_accents": None,
+                   "lowercase": True}
+
+
 def index(layer, rest):
     """foreign.c has the files."""
     names = {f"transformer.h.0.{name}": "a.safetensors" for name in layer}
@@ -137,6 +169,11 @@ CORPUS = {
     "lambada": [b'\0{"text": "one two three"}\r\n\n{"text": "a b \\n"}',
                 b'\1{"text": "a longer passage than others", "x": [1]}\n',
                 '\1{"text": "\\u00a0a\\u3000b é\\u0000c"}'.encode()],
+    "tokenizer_json": [
+        tokenizer_json(BPE, BYTES, None, [("</s>", 256), ("<x>", 259)]),
+        tokenizer_json(BPE, BLOOM_WORDS),
+        tokenizer_json(WORDPIECE, {"type": "BertPreTokenizer"},
+                       BERT_NORMALIZER, [("[MASK]", 4)])],
     "merges": [b"#version: 0.2\na b\nab c\nb c\nab ab\nabc abc\n",
                b"#version\na b\r\n", b"#version: 0.2\n"],
 }
@@ -162,6 +199,9 @@ def words(srcdir):
         "manifest": JSON + list(MANIFEST) + list(FILE) + list(TENSOR)
         + ["wte", "rank-00000.safetensors", "mtlm-dag checkpoint"],
         "config": options(srcdir) + ["yes", "no", "\r\n", " ;", "1e-4", "#"],
+        "tokenizer_json": JSON + list(BPE) + list(WORDPIECE)
+        + list(BERT_NORMALIZER) + ["pre_tokenizer", "added_tokens", "content",
+                                   "ByteLevel", "Split", "Regex", "Isolated"],
         "vocabulary_json": JSON, "merges": ["#version", "abab", "\r\n", "ab"],
         "vocabulary_lines": ["[CLS]", "[UNK]", "##", "\r\n"],
         "huggingface_config": JSON + list(GPT2) + list(BERT) + list(BLOOM) + REFUSED

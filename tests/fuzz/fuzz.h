@@ -15,6 +15,7 @@
     X(vocabulary_json)                                                         \
     X(vocabulary_lines)                                                        \
     X(merges)                                                                  \
+    X(tokenizer_json)                                                          \
     X(huggingface_config)                                                      \
     X(huggingface_index)                                                       \
     X(llmc)                                                                    \

@@ -7,6 +7,7 @@
 
 #include "models/text/indexed_dataset.h"
 #include "models/text/merges.h"
+#include "models/text/tokenizer_json.h"
 #include "models/text/wordpiece.h"
 #include "runtime/base/memory.h"
 #include "tests/fuzz/fuzz.h"
@@ -100,4 +101,28 @@ void fuzz_merges(const uint8_t *data, size_t bytes)
         mtlm_merges_apply(&m, tokens, sizeof(tokens) / sizeof(*tokens));
         mtlm_merges_free(&m);
     }
+}
+
+/* What is a tokenizer turns bytes into its own tokens. */
+void fuzz_tokenizer_json(const uint8_t *data, size_t bytes)
+{
+    static const char text[] = "The [MASK] the, </s> a\377b (c)  "
+                               "\n\n<x>\303\211t\303\251 \344\270\200";
+    int32_t token[sizeof(text)];
+    struct mtlm_error err = {0};
+    const struct mtlm_tokenizer *tokenizer;
+    int64_t n;
+
+    memory_file_put(0, "fuzz", data, bytes);
+    tokenizer = mtlm_tokenizer_json_open("fuzz", &err);
+    if (!tokenizer) {
+        fuzz_refused(&err);
+        return;
+    }
+    n = tokenizer->encode(tokenizer, NULL, text, sizeof(text) - 1, false,
+                          token);
+    for (int64_t i = 0; i < n; i++)
+        if (token[i] < 0 || token[i] >= tokenizer->vocab_size)
+            abort();
+    mtlm_tokenizer_close(tokenizer);
 }

@@ -16,13 +16,14 @@
 /* The words of "a", the character and "a". */
 static int words_around(utf8proc_int32_t c)
 {
+    const struct mtlm_bert_rules *rules = &(struct mtlm_bert_rules){0};
     utf8proc_uint8_t text[8] = "a";
     int64_t bytes = 1 + utf8proc_encode_char(c, text + 1), some, characters;
     struct mtlm_bert_words *words;
     int n = 0;
 
     text[bytes++] = 'a';
-    words = mtlm_bert_words_create((const char *) text, bytes, false);
+    words = mtlm_bert_words_create((const char *) text, bytes, rules);
     while (mtlm_bert_words_next(words, &some, &characters))
         n++;
     mtlm_bert_words_destroy(words);
@@ -69,8 +70,9 @@ static void test_marks_of_ascii_are_words(void **state)
 static const char *small_words(const char *text)
 {
     static char out[256];
+    const struct mtlm_bert_rules rules = {.lower = true, .strip_accents = true};
     struct mtlm_bert_words *words =
-        mtlm_bert_words_create(text, strlen(text), true);
+        mtlm_bert_words_create(text, strlen(text), &rules);
     int64_t bytes, characters;
     size_t n = 0;
 

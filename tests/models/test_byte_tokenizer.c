@@ -39,13 +39,14 @@ static void test_all_bytes_come_back(void **state)
 
 static void test_a_name_finds_its_tokenizer(void **state)
 {
+    const struct mtlm_tokenizer_files none = {0};
     struct mtlm_error err = {0};
 
     (void) state;
-    assert_ptr_equal(mtlm_tokenizer_open("byte", NULL, NULL, &err),
+    assert_ptr_equal(mtlm_tokenizer_open("byte", &none, &err),
                      &mtlm_tokenizer_byte);
     assert_int_equal(mtlm_tokenizer_byte.vocab_size, 257);
-    assert_null(mtlm_tokenizer_open("bite", NULL, NULL, &err));
+    assert_null(mtlm_tokenizer_open("bite", &none, &err));
     assert_int_equal(err.code, MTLM_EXIT_USAGE);
     assert_non_null(strstr(err.text, "\"bite\"; known: byte"));
 }

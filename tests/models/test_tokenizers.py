@@ -304,14 +304,14 @@ def damaged_bert(tokens):
     good = open("vocab.txt", "rb").read()
     cases = [
         (b"", "the file is empty"),
-        (good.replace(b"[MASK]\n", b""), 'has no line "[MASK]"'),
-        (good.replace(b"[UNK]\n", b""), 'has no line "[UNK]"'),
+        (good.replace(b"[MASK]\n", b""), 'has no token "[MASK]"'),
+        (good.replace(b"[UNK]\n", b""), 'has no token "[UNK]"'),
         (good + b"\n", f"line {len(tokens) + 1}, offset {len(good)}"),
         (good.replace(b"[SEP]\n", b"[SEP]\n\n"), "line 5, offset 24"),
         (good + b"a\xffb\n", f"offset {len(good) + 1}: expected"),
         (good + b"a\0b\n", f"offset {len(good) + 1}: expected"),
         (good + b"[CLS]\n", '"[CLS]" stands in line 3 already'),
-        (b'{"a": 0}\n', 'has no line "[PAD]"'),
+        (b'{"a": 0}\n', 'has no token "[PAD]"'),
         (bytes(range(256)), "line 1, offset 0"),
     ]
     for data, words in cases:
