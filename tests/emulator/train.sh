@@ -98,6 +98,8 @@ for when in ask:14=AlgoGetHeuristic run:13=; do
         fail "$when: $(cat err)"
 done
 ! full_tier || both 1e-5 --model bert-tiny
+# A BLOOM: ALiBi, and a layernorm after the embedding.
+both 1e-5 --model gpt-tiny --position-embedding-type alibi --embed-layernorm
 both 1e-5 --model gpt-tiny
 gelu "own kernels (single precision)" "own kernels (single precision)"
 
