@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "launch/tools/convert.h"
+#include "launch/tools/convert_shards.h"
 #include "launch/tools/tool.h"
 #include "models/weights/checkpoint_dir.h"
 #include "runtime/base/clock.h"
@@ -63,6 +64,8 @@ bool mtlm_convert_next(const struct mtlm_model *model, int *param,
 
 /* ---- the command line ---- */
 
+enum { TORCH_DTYPE = 256, MAX_SHARD_SIZE };
+
 static const struct argp_option option_list[] = {
     {"input", 'i', "PATH", 0,
      "Read PATH: a Hugging Face directory with a GPT-2, BLOOM or MegatronBert "
@@ -74,6 +77,14 @@ static const struct argp_option option_list[] = {
      "Write to DIR: an import makes a checkpoint for --load DIR; an export "
      "makes model.safetensors and config.json for Hugging Face's "
      "transformers. Files in DIR are never replaced",
+     1},
+    {"torch-dtype", TORCH_DTYPE, "TYPE", 0,
+     "Export weights as TYPE: float32 (the default), or bfloat16, rounded to "
+     "nearest",
+     1},
+    {"max-shard-size", MAX_SHARD_SIZE, "SIZE", 0,
+     "Export several files of up to SIZE, such as 5GB, with an index; a larger "
+     "tensor has a file of its own",
      1},
     {NULL, 0, NULL, 0, "Other:", -1},
     {NULL, 0, NULL, 0, NULL, 0},
@@ -91,6 +102,22 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         for (size_t n = strlen(arg); n > 1 && arg[n - 1] == '/'; n--)
             arg[n - 1] = '\0';
         conversion->output = arg;
+        break;
+    case TORCH_DTYPE:
+        conversion->bf16 = strcmp(arg, "bfloat16") == 0;
+        if (!conversion->bf16 && strcmp(arg, "float32") != 0)
+            argp_error(state,
+                       "--torch-dtype takes float32 or bfloat16, not "
+                       "\"%s\"",
+                       arg);
+        break;
+    case MAX_SHARD_SIZE:
+        conversion->shard_bytes = mtlm_shards_parse(arg);
+        if (conversion->shard_bytes == 0)
+            argp_error(state,
+                       "--max-shard-size takes a size such as 300MB or "
+                       "5GB, not \"%s\"",
+                       arg);
         break;
     case ARGP_KEY_ARG:
         argp_error(state, "\"%s\" is not an option", arg);
@@ -142,9 +169,14 @@ static int import_or_export(struct mtlm_conversion *conversion,
     if (access(conversion->input, F_OK) < 0)
         return mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: there is no such file",
                               conversion->input);
-    return is_checkpoint(conversion->input)
-               ? mtlm_convert_export(conversion, err)
-               : mtlm_convert_import(conversion, err);
+    if (is_checkpoint(conversion->input))
+        return mtlm_convert_export(conversion, err);
+    if (conversion->bf16 || conversion->shard_bytes)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--torch-dtype and --max-shard-size are for an "
+                              "export; %s is no checkpoint of mtlm-dag",
+                              conversion->input);
+    return mtlm_convert_import(conversion, err);
 }
 
 int main(int argc, char **argv)

@@ -4,6 +4,7 @@
 /* mtlm-convert: import and export share this header; convert.c has the command
  * line; convert_tokens.c the special tokens. */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <jansson.h>
@@ -14,6 +15,8 @@
 
 struct mtlm_conversion {
     const char *input, *output; /* output: a directory that is new or empty */
+    bool bf16;                  /* an export rounds to bfloat16 */
+    int64_t shard_bytes;        /* of a file of an export; 0: one file */
     int64_t bytes, all_bytes;   /* of tensors: done; in all */
     int64_t started_ns, told_ns;
     int64_t tensors; /* written */

@@ -14,13 +14,18 @@
 
 #include "launch/checkpoint/checkpoint.h"
 #include "launch/tools/convert.h"
+#include "launch/tools/convert_shards.h"
 #include "launch/tools/tool.h"
 #include "models/weights/checkpoint_dir.h"
 #include "models/weights/foreign.h"
 #include "models/weights/huggingface.h"
 #include "runtime/base/plural.h"
+#include "runtime/base/value16.h"
 #include "runtime/file/disk.h"
 #include "runtime/file/output_file.h"
+
+#define CONFIG "config.json"
+#define INDEX "model.safetensors.index.json"
 
 struct exporting {
     struct mtlm_conversion *conversion;
@@ -33,6 +38,7 @@ struct exporting {
     int n;
     bool failed; /* a tensor could not be read: err has the reason */
     struct mtlm_error *err;
+    struct mtlm_shards shards;
     char *temporary; /* directory, renamed to the output at the end */
 };
 
@@ -41,6 +47,7 @@ struct source {
     struct exporting *out;
     char *ours;
     int param, part;
+    int file; /* number of the file */
     int64_t dim[2];
 };
 
@@ -118,6 +125,16 @@ static int check_tensor(const struct exporting *out, const char *name,
                           out->path, name, slice.count, found);
 }
 
+static enum mtlm_safetensors_dtype dtype_of(const struct exporting *out)
+{
+    return out->conversion->bf16 ? MTLM_SAFETENSORS_BF16 : MTLM_SAFETENSORS_F32;
+}
+
+static int64_t element_bytes(const struct exporting *out)
+{
+    return mtlm_safetensors_dtype_bytes(dtype_of(out));
+}
+
 static void read_source(void *arg, void *memory)
 {
     const struct source *s = arg;
@@ -125,17 +142,23 @@ static void read_source(void *arg, void *memory)
     const struct mtlm_model *model = &out->options.model;
     const struct mtlm_param_info info = mtlm_param_info(model, s->param, 1);
     const struct mtlm_slice slice = whole_slice(&info);
+    const int64_t n = s->dim[0] * s->dim[1];
     float *ours = mtlm_calloc(slice.count, sizeof(*ours));
+    float *theirs =
+        out->conversion->bf16 ? mtlm_calloc(n, sizeof(*theirs)) : memory;
 
     if (!out->failed
         && mtlm_manifest_collect(&out->manifest, out->path, out->file, s->ours,
                                  &slice, ours, out->err)
                < 0)
         out->failed = true;
-    mtlm_foreign_part(model, s->param, s->part, ours, memory);
+    mtlm_foreign_part(model, s->param, s->part, ours, theirs);
+    if (out->conversion->bf16) {
+        mtlm_value16_round(MTLM_BF16, theirs, n, memory);
+        free(theirs);
+    }
     free(ours);
-    mtlm_convert_progress(out->conversion,
-                          s->dim[0] * s->dim[1] * sizeof(float));
+    mtlm_convert_progress(out->conversion, n * element_bytes(out));
 }
 
 /* Adds the tensors that a parameter becomes. */
@@ -146,6 +169,7 @@ static void add_sources(struct exporting *out, int param, const char *ours)
 
     for (int part = 0; part < 3 && name->part[part]; part++) {
         struct source *s;
+        int64_t bytes;
 
         out->source =
             mtlm_realloc(out->source, out->n + 1, sizeof(*out->source));
@@ -155,7 +179,9 @@ static void add_sources(struct exporting *out, int param, const char *ours)
                              .param = param,
                              .part = part};
         mtlm_foreign_part_shape(model, param, false, s->dim);
-        out->conversion->all_bytes += s->dim[0] * s->dim[1] * sizeof(float);
+        bytes = s->dim[0] * s->dim[1] * element_bytes(out);
+        s->file = mtlm_shards_take(&out->shards, bytes);
+        out->conversion->all_bytes += bytes;
     }
 }
 
@@ -186,37 +212,45 @@ static int64_t layer_of(const char *ours)
     return layer;
 }
 
-static int write_weights(struct exporting *out, struct mtlm_error *err)
+/* Writes file number i; map: adds its tensors. */
+static int write_weights(struct exporting *out, int i, json_t *map,
+                         struct mtlm_error *err)
 {
     const struct mtlm_model *model = &out->options.model;
-    char *path = mtlm_sprintf("%s/model.safetensors", out->temporary);
+    char *name = mtlm_shards_name(&out->shards, i);
+    char *path = mtlm_sprintf("%s/%s", out->temporary, name);
     struct mtlm_safetensors_writer *writer =
         mtlm_safetensors_writer_create(path);
     int rc;
 
     out->err = err;
     mtlm_safetensors_writer_metadata(writer, "format", "pt");
-    for (int i = 0; i < out->n; i++) {
-        struct source *s = &out->source[i];
-        char *theirs = mtlm_foreign_name_part(
-            mtlm_foreign_name(model, s->param), layer_of(s->ours), s->part);
+    for (int t = 0; t < out->n; t++) {
+        struct source *s = &out->source[t];
+        char *theirs;
 
-        mtlm_safetensors_writer_add_later(writer, theirs, MTLM_SAFETENSORS_F32,
+        if (s->file != i)
+            continue;
+        theirs = mtlm_foreign_name_part(mtlm_foreign_name(model, s->param),
+                                        layer_of(s->ours), s->part);
+        mtlm_safetensors_writer_add_later(writer, theirs, dtype_of(out),
                                           s->dim[1] > 1 ? 2 : 1, s->dim,
                                           read_source, s);
+        json_object_set_new(map, theirs, json_string(name));
         free(theirs);
     }
     rc = mtlm_safetensors_writer_commit(writer, err);
     mtlm_safetensors_writer_destroy(writer);
     free(path);
+    free(name);
     return rc < 0 || out->failed ? -1 : mtlm_tool_stopped(err);
 }
 
-static int write_config(const struct exporting *out, const json_t *config,
-                        struct mtlm_error *err)
+static int write_json(const struct exporting *out, const char *name,
+                      const json_t *json, struct mtlm_error *err)
 {
-    char *path = mtlm_sprintf("%s/config.json", out->temporary);
-    char *text = json_dumps(config, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    char *path = mtlm_sprintf("%s/%s", out->temporary, name);
+    char *text = json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     struct mtlm_output_file *file = mtlm_output_file_create(path, err);
     int rc = file ? 0 : -1;
 
@@ -228,6 +262,21 @@ static int write_config(const struct exporting *out, const json_t *config,
     mtlm_output_file_destroy(file);
     free(text);
     free(path);
+    return rc;
+}
+
+/* Writes the files, and the index of several. */
+static int write_files(struct exporting *out, struct mtlm_error *err)
+{
+    json_t *map = json_object(), *index;
+    int rc = 0;
+
+    for (int i = 0; i < out->shards.n && rc == 0; i++)
+        rc = write_weights(out, i, map, err);
+    index = mtlm_shards_index(&out->shards, map);
+    if (rc == 0 && out->shards.n > 1)
+        rc = write_json(out, INDEX, index, err);
+    json_decref(index);
     return rc;
 }
 
@@ -279,16 +328,24 @@ static int commit_output(const struct exporting *out, struct mtlm_error *err)
                           output, strerror(errno));
 }
 
+static void remove_file(const struct exporting *out, const char *name)
+{
+    char *path = mtlm_sprintf("%s/%s", out->temporary, name);
+
+    unlink(path);
+    free(path);
+}
+
 static void remove_temporary(const struct exporting *out)
 {
-    static const char *const names[] = {"model.safetensors", "config.json"};
+    for (int i = 0; i < out->shards.n; i++) {
+        char *name = mtlm_shards_name(&out->shards, i);
 
-    for (int i = 0; i < 2; i++) {
-        char *path = mtlm_sprintf("%s/%s", out->temporary, names[i]);
-
-        unlink(path);
-        free(path);
+        remove_file(out, name);
+        free(name);
     }
+    remove_file(out, INDEX);
+    remove_file(out, CONFIG);
     rmdir(out->temporary);
 }
 
@@ -298,9 +355,9 @@ static int write_all(struct exporting *out, const json_t *config,
     int rc = claim_output(out, err);
 
     if (rc == 0)
-        rc = write_weights(out, err);
+        rc = write_files(out, err);
     if (rc == 0)
-        rc = write_config(out, config, err);
+        rc = write_json(out, CONFIG, config, err);
     if (rc == 0)
         rc = commit_output(out, err);
     if (rc < 0 && out->temporary)
@@ -317,6 +374,18 @@ static void print_gelu(const struct mtlm_model *m)
                "(hidden_act gelu_new), as --openai-gelu trains\n");
 }
 
+static void print_result(const struct exporting *out)
+{
+    const struct mtlm_conversion *c = out->conversion;
+    char *first = mtlm_shards_name(&out->shards, 0);
+
+    printf("%s: %s%s, config.json of %s: %d tensor%s, %.1f MB\n", c->output,
+           first, out->shards.n > 1 ? " and others" : "", out->path, out->n,
+           mtlm_plural(out->n), c->all_bytes / 1e6);
+    free(first);
+    print_gelu(&out->options.model);
+}
+
 static int export_checkpoint(struct exporting *out, struct mtlm_error *err)
 {
     const struct mtlm_conversion *c = out->conversion;
@@ -331,6 +400,8 @@ static int export_checkpoint(struct exporting *out, struct mtlm_error *err)
     config = mtlm_huggingface_config(&out->options.model, err);
     if (!config)
         return mtlm_error_prefix(err, "%s", out->path);
+    if (c->bf16)
+        json_object_set_new(config, "torch_dtype", json_string("bfloat16"));
     mtlm_convert_add_tokens(config, &out->manifest, &out->options.model);
     out->file = mtlm_calloc(out->manifest.files + 1, sizeof(*out->file));
     rc = list_sources(out, err);
@@ -338,19 +409,15 @@ static int export_checkpoint(struct exporting *out, struct mtlm_error *err)
         rc = write_all(out, config, err);
     json_decref(config);
     if (rc == 0)
-        printf("%s: model.safetensors, config.json of %s: %d tensor%s, %.1f "
-               "MB\n",
-               c->output, out->path, out->n, mtlm_plural(out->n),
-               c->all_bytes / 1e6);
-    if (rc == 0)
-        print_gelu(&out->options.model);
+        print_result(out);
     return rc;
 }
 
 int mtlm_convert_export(struct mtlm_conversion *conversion,
                         struct mtlm_error *err)
 {
-    struct exporting out = {.conversion = conversion};
+    struct exporting out = {.conversion = conversion,
+                            .shards = {.most = conversion->shard_bytes}};
     const int rc = export_checkpoint(&out, err);
 
     for (int64_t f = 0; out.file && f < out.manifest.files; f++)

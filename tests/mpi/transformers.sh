@@ -56,6 +56,24 @@ evaluates bert bert.p2 2 "${stages[@]}"
     gpt2=gpt2.p2 bert=bert.t2 bert=bert.p2 >compared 2>&1 \
     || fail "$(cat compared)"
 
+# An export in several files, and in bf16: the weights were.
+"$convert" --input bloom.ck --output shards.back --max-shard-size 100KB \
+    >said 2>err || fail "several files: $(cat err)"
+[ "$(ls shards.back/model-*.safetensors | wc -l)" -gt 2 ] \
+    || fail "several files: $(ls shards.back)"
+"$convert" --input bloom16.ck --output half.back --torch-dtype bfloat16 \
+    >said 2>err || fail "bf16: $(cat err)"
+[ $(($(stat -c %s half.back/model.safetensors) * 3 / 2)) -lt \
+    "$(stat -c %s bloom16.back/model.safetensors)" ] || fail "bf16: large files"
+"$peers" "$reference" compare bloom==shards.back bloom16==half.back \
+    >compared 2>&1 || fail "other files: $(cat compared)"
+"$convert" --input bloom --output none --torch-dtype bfloat16 >said 2>err
+[ $? -eq 2 ] && grep -q 'are for an export; bloom is no checkpoint' err \
+    || fail "an import in bf16: $(cat err)"
+"$convert" --input bloom.ck --output none --max-shard-size 5XB >said 2>err
+[ $? -eq 2 ] && grep -q 'takes a size such as 300MB or 5GB, not "5XB"' err \
+    || fail "a wrong size: $(cat err)"
+
 # What was trained here from there is there what it is here.
 well 2 --load bloom.ck --finetune --mock-data --seq-length 60 \
     --micro-batch-size 4 --global-batch-size 4 --train-iters 3 --lr 1e-3 \
