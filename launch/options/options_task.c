@@ -45,7 +45,7 @@ static int refuse_alone(const struct mtlm_options *o, struct mtlm_error *err)
                                                    MTLM_OPT_STRICT_LAMBADA};
 
     for (size_t i = 0; i < LENGTH(of_tasks); i++)
-        if (mtlm_options_given(o, of_tasks[i]))
+        if (mtlm_options_source(o, of_tasks[i]) == MTLM_SOURCE_COMMAND_LINE)
             return mtlm_error_set(err, MTLM_EXIT_USAGE,
                                   "--%s is for --task NAME",
                                   mtlm_option_name(of_tasks[i]));
@@ -65,6 +65,13 @@ static int refuse_outputs(const struct mtlm_options *o, struct mtlm_error *err)
                                   "result",
                                   mtlm_option_name(of_others[i]));
     return 0;
+}
+
+/* A file of --print-config has a value, too. */
+static bool overlap_is_wanted(const struct mtlm_options *o)
+{
+    return mtlm_options_source(o, MTLM_OPT_OVERLAPPING_EVAL)
+           == MTLM_SOURCE_COMMAND_LINE;
 }
 
 static int check_contradictions(const struct mtlm_options *o,
@@ -87,8 +94,7 @@ static int check_contradictions(const struct mtlm_options *o,
     if (o->strict_lambada && o->task != &mtlm_task_lambada)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--strict-lambada is for --task lambada");
-    if (mtlm_options_given(o, MTLM_OPT_OVERLAPPING_EVAL)
-        && o->task != &mtlm_task_wikitext103)
+    if (overlap_is_wanted(o) && o->task != &mtlm_task_wikitext103)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--overlapping-eval is for --task wikitext103");
     return 0;
@@ -138,7 +144,7 @@ static int settle_overlap(struct mtlm_options *o, struct mtlm_error *err)
 
     if (o->overlapping_eval <= s)
         return 0;
-    if (mtlm_options_given(o, MTLM_OPT_OVERLAPPING_EVAL))
+    if (overlap_is_wanted(o))
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--overlapping-eval %" PRId64
                               " is more than the --seq-length %" PRId64,
