@@ -17,7 +17,7 @@
 #include "models/weights/safetensors.h"
 #include "runtime/base/standard_output.h"
 
-static const char *const names[MTLM_FIELD_COUNT] = {
+static const char *const names[MTLM_FIELD_PRETRAINING] = {
     [MTLM_FIELD_TOKENS] = "tokens",       [MTLM_FIELD_LABELS] = "labels",
     [MTLM_FIELD_LOSS_MASK] = "loss_mask", [MTLM_FIELD_TYPES] = "types",
     [MTLM_FIELD_LENGTH] = "length",       [MTLM_FIELD_ORDER] = "order",
@@ -49,14 +49,14 @@ static int write_file(const char *path, struct mtlm_samples *from,
 {
     struct mtlm_safetensors_writer *writer =
         mtlm_safetensors_writer_create(path);
-    int32_t *values[MTLM_FIELD_COUNT];
+    int32_t *values[MTLM_FIELD_PRETRAINING];
     int rc;
 
-    for (int i = 0; i < MTLM_FIELD_COUNT; i++)
+    for (int i = 0; i < MTLM_FIELD_PRETRAINING; i++)
         values[i] = add_field(writer, from, i, samples);
     rc = mtlm_safetensors_writer_commit(writer, err);
     mtlm_safetensors_writer_destroy(writer);
-    for (int i = 0; i < MTLM_FIELD_COUNT; i++)
+    for (int i = 0; i < MTLM_FIELD_PRETRAINING; i++)
         free(values[i]);
     return rc;
 }

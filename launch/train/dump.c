@@ -21,7 +21,7 @@
 struct mtlm_dump {
     struct mtlm_job *job;
     mtlm_real **weight, **grad; /* [program->n_params] */
-    int32_t *field[MTLM_FIELD_COUNT];
+    int32_t *field[MTLM_FIELD_PRETRAINING];
 };
 
 struct mtlm_dump *mtlm_dump_create(struct mtlm_job *job)
@@ -116,12 +116,12 @@ int32_t *mtlm_dump_field(struct mtlm_samples *samples, enum mtlm_field field,
                          const int64_t *number, int64_t n,
                          struct mtlm_safetensors_writer *writer)
 {
-    static const char *const name[MTLM_FIELD_COUNT] = {
+    static const char *const name[MTLM_FIELD_PRETRAINING] = {
         [MTLM_FIELD_TOKENS] = "tokens",       [MTLM_FIELD_LABELS] = "labels",
         [MTLM_FIELD_LOSS_MASK] = "loss_mask", [MTLM_FIELD_TYPES] = "types",
         [MTLM_FIELD_LENGTH] = "length",       [MTLM_FIELD_ORDER] = "order"};
     const int64_t size = mtlm_field_size(field, samples->seq_length);
-    const bool vector = field == MTLM_FIELD_LENGTH || field == MTLM_FIELD_ORDER;
+    const bool vector = field >= MTLM_FIELD_LENGTH;
     int32_t *values = mtlm_calloc(n * size, sizeof(*values));
 
     for (int64_t i = 0; i < n; i++)
@@ -143,7 +143,7 @@ static void add_fields(struct mtlm_dump *dump,
 
     for (int64_t i = 0; i < n; i++)
         number[i] = job->begin.samples + i;
-    for (int f = 0; f < MTLM_FIELD_COUNT; f++)
+    for (int f = 0; f < MTLM_FIELD_PRETRAINING; f++)
         dump->field[f] =
             mtlm_dump_field(job->train.samples, f, number, n, writer);
     free(number);
@@ -157,7 +157,7 @@ static void destroy_dump(struct mtlm_dump *dump)
     }
     free(dump->weight);
     free(dump->grad);
-    for (int i = 0; i < MTLM_FIELD_COUNT; i++)
+    for (int i = 0; i < MTLM_FIELD_PRETRAINING; i++)
         free(dump->field[i]);
     free(dump);
 }

@@ -22,7 +22,7 @@ struct mtlm_logits {
     int64_t samples, first_column, columns;
     mtlm_real *lm;      /* [samples, s, columns] */
     mtlm_real *answers; /* [samples, 2], or NULL */
-    int32_t *field[MTLM_FIELD_COUNT];
+    int32_t *field[MTLM_FIELD_PRETRAINING];
     int64_t *sample;
 };
 
@@ -134,14 +134,14 @@ static void add_samples(struct mtlm_logits *l,
         l->sample[i] = sample_number(l, i);
     mtlm_safetensors_writer_add(writer, "sample", MTLM_SAFETENSORS_I64, 1,
                                 &l->samples, l->sample);
-    for (int f = 0; f < MTLM_FIELD_COUNT; f++)
+    for (int f = 0; f < MTLM_FIELD_PRETRAINING; f++)
         l->field[f] = mtlm_dump_field(l->job->valid.samples, f, l->sample,
                                       l->samples, writer);
 }
 
 static void destroy_logits(struct mtlm_logits *l)
 {
-    for (int f = 0; f < MTLM_FIELD_COUNT; f++)
+    for (int f = 0; f < MTLM_FIELD_PRETRAINING; f++)
         free(l->field[f]);
     free(l->sample);
     free(l->answers);

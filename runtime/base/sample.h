@@ -9,19 +9,24 @@
  * row, or one value for the whole sample. */
 enum mtlm_field {
     MTLM_FIELD_TOKENS,
-    MTLM_FIELD_LABELS,    /* the token to predict */
-    MTLM_FIELD_LOSS_MASK, /* 1 where the label counts, else 0 */
-    MTLM_FIELD_TYPES,     /* BERT: 0 in sentence A, 1 in B; GPT: 0 */
-    MTLM_FIELD_LENGTH,    /* one value: tokens before the padding */
-    MTLM_FIELD_ORDER,     /* one value: 1 where A and B are swapped */
+    MTLM_FIELD_LABELS,      /* the token to predict */
+    MTLM_FIELD_LOSS_MASK,   /* 1 where the label counts, else 0 */
+    MTLM_FIELD_TYPES,       /* BERT: 0 in sentence A, 1 in B; GPT: 0 */
+    MTLM_FIELD_LENGTH,      /* one value: tokens before the padding */
+    MTLM_FIELD_ORDER,       /* one value: 1 where A and B are swapped */
+    MTLM_FIELD_PRETRAINING, /* number of fields of a pretraining sample */
+    /* Of a fine-tuning task, one value each.  A question with choices is as
+     * many consecutive samples, which all have the number of the right one. */
+    MTLM_FIELD_CLASS = MTLM_FIELD_PRETRAINING, /* class, or right choice */
+    MTLM_FIELD_START, /* position of the answer's first token; 0: none */
+    MTLM_FIELD_END,   /* position of the answer's last token; 0: none */
     MTLM_FIELD_COUNT
 };
 
 /* Returns the number of values of a field in one sample. */
 static inline int64_t mtlm_field_size(enum mtlm_field field, int64_t seq_length)
 {
-    return field == MTLM_FIELD_LENGTH || field == MTLM_FIELD_ORDER ? 1
-                                                                   : seq_length;
+    return field >= MTLM_FIELD_LENGTH ? 1 : seq_length;
 }
 
 /* An endless source of samples 0, 1, 2, ...  A sample is a pure function of its
