@@ -7,6 +7,7 @@
 #include <utf8proc.h>
 
 #include "models/text/bert_words.h"
+#include "models/text/unicode.h"
 #include "runtime/base/memory.h"
 
 enum { LONGEST = 8 }; /* a canonical decomposition has at most 4 */
@@ -92,65 +93,12 @@ static void make_room(struct mtlm_bert_words *w, int64_t n)
 static utf8proc_int32_t next_character(struct mtlm_bert_words *w)
 {
     while (w->at < w->bytes) {
-        utf8proc_int32_t c = (unsigned char) w->text[w->at];
-        utf8proc_ssize_t n = 1;
+        const utf8proc_int32_t c = mtlm_unicode_next(w->text, w->bytes, &w->at);
 
-        if (c >= 128)
-            n = utf8proc_iterate((const utf8proc_uint8_t *) w->text + w->at,
-                                 w->bytes - w->at, &c);
-        w->at += n > 0 ? n : 1;
-        if (n > 0)
+        if (c >= 0)
             return c;
     }
     return -1;
-}
-
-/* Whether a letter is cased, in Unicode's sense. */
-static bool is_cased(utf8proc_int32_t c)
-{
-    const utf8proc_category_t kind = utf8proc_category(c);
-
-    return kind == UTF8PROC_CATEGORY_LU || kind == UTF8PROC_CATEGORY_LL
-           || kind == UTF8PROC_CATEGORY_LT || utf8proc_islower(c)
-           || utf8proc_isupper(c);
-}
-
-/* Whether Unicode ignores a character beside a final sigma. */
-static bool is_case_ignorable(utf8proc_int32_t c)
-{
-    static const utf8proc_int32_t within[] = {
-        '\'',   '.',    ':',    0xb7,   0x387,  0x55f,  0x5f4,  0x2018, 0x2019,
-        0x2024, 0x2027, 0xfe13, 0xfe52, 0xfe55, 0xff07, 0xff0e, 0xff1a};
-
-    for (size_t i = 0; i < sizeof(within) / sizeof(within[0]); i++)
-        if (c == within[i])
-            return true;
-    switch (utf8proc_category(c)) {
-    case UTF8PROC_CATEGORY_MN:
-    case UTF8PROC_CATEGORY_ME:
-    case UTF8PROC_CATEGORY_CF:
-    case UTF8PROC_CATEGORY_LM:
-    case UTF8PROC_CATEGORY_SK:
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* Whether a sigma at i ends a word, and takes its final form (Unicode's
- * Final_Sigma): a cased letter comes before and none after, past case-ignorable
- * characters. */
-static bool ends_word(const utf8proc_int32_t *c, int64_t n, int64_t i)
-{
-    int64_t before = i - 1, after = i + 1;
-
-    while (before >= 0 && is_case_ignorable(c[before]))
-        before--;
-    if (before < 0 || !is_cased(c[before]))
-        return false;
-    while (after < n && is_case_ignorable(c[after]))
-        after++;
-    return after == n || !is_cased(c[after]);
 }
 
 static int by_key(const void *a, const void *b)
@@ -236,8 +184,8 @@ static void apply_rules(struct mtlm_bert_words *w)
     w->c = NULL;
     w->n = w->room = 0;
     for (int64_t i = 0; i < n; i++) {
-        const bool final =
-            c[i] == 0x3a3 && !rules->hugging_face && ends_word(c, n, i);
+        const bool final = c[i] == 0x3a3 && !rules->hugging_face
+                           && mtlm_unicode_ends_word(c, n, i);
 
         make_room(w, LONGEST);
         w->n += change(rules, c[i], final, w->c + w->n);
