@@ -3,10 +3,12 @@
 #include "config.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #include <utf8proc.h>
 
 #include "models/task/python_text.h"
+#include "runtime/base/memory.h"
 
 static bool is_ascii_space(unsigned char c)
 {
@@ -50,6 +52,28 @@ void mtlm_python_text_strip(const char **text, int64_t *bytes)
     }
     *text = from + first;
     *bytes = first < n ? end - first : 0;
+}
+
+char *mtlm_python_text_squeeze(const char *text)
+{
+    const int64_t bytes = (int64_t) strlen(text);
+    char *squeezed = mtlm_calloc((size_t) bytes + 1, 1), *end = squeezed;
+    bool blank = false;
+
+    for (int64_t at = 0; at < bytes;) {
+        const int64_t space = mtlm_python_text_space(text + at, bytes - at);
+
+        at += space;
+        if (space > 0) {
+            blank = end > squeezed;
+            continue;
+        }
+        if (blank)
+            *end++ = ' ';
+        blank = false;
+        *end++ = text[at++];
+    }
+    return squeezed;
 }
 
 int64_t mtlm_python_text_invalid(const char *text, int64_t bytes)

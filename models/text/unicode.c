@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include <stddef.h>
-#include <string.h>
 
 #include <utf8proc.h>
 

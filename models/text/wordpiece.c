@@ -196,3 +196,19 @@ const struct mtlm_tokenizer *mtlm_wordpiece_open(const char *vocab_file,
                                        : "BertWordPieceCase",
                                  &rules, &vocabulary, &none, vocab_file, err);
 }
+
+const char *mtlm_wordpiece_text(const struct mtlm_tokenizer *tokenizer,
+                                int32_t token, int64_t *bytes)
+{
+    const struct wordpiece *w = (const struct wordpiece *) tokenizer;
+    const int64_t *begin = w->vocabulary.begin + token;
+
+    *bytes = begin[1] - begin[0];
+    return w->vocabulary.text + begin[0];
+}
+
+const struct mtlm_bert_rules *mtlm_wordpiece_words(
+    const struct mtlm_tokenizer *tokenizer)
+{
+    return &((const struct wordpiece *) tokenizer)->rules.words;
+}

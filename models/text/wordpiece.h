@@ -39,4 +39,13 @@ const struct mtlm_tokenizer *mtlm_wordpiece_create(
     const struct mtlm_added_tokens *added, const char *path,
     struct mtlm_error *err);
 
+/* Returns the bytes of a token of a WordPiece tokenizer, which the tokenizer
+ * owns, and their number. */
+const char *mtlm_wordpiece_text(const struct mtlm_tokenizer *tokenizer,
+                                int32_t token, int64_t *bytes);
+
+/* Returns the rules by which a WordPiece tokenizer cuts words; it owns them. */
+const struct mtlm_bert_rules *mtlm_wordpiece_words(
+    const struct mtlm_tokenizer *tokenizer);
+
 #endif /* MTLM_WORDPIECE_H */

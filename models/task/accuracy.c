@@ -1,0 +1,24 @@
+/* How many of the answers are right. */
+
+#include "config.h"
+
+#include "models/task/accuracy.h"
+
+void mtlm_accuracy_add(struct mtlm_accuracy *accuracy, const float *logit,
+                       int64_t n, int64_t right)
+{
+    int64_t best = 0;
+
+    for (int64_t i = 1; i < n; i++)
+        if (logit[i] > logit[best])
+            best = i;
+    accuracy->right += best == right;
+    accuracy->all++;
+}
+
+double mtlm_accuracy_percent(const struct mtlm_accuracy *accuracy)
+{
+    return accuracy->all > 0
+               ? 100.0 * (double) accuracy->right / (double) accuracy->all
+               : 0;
+}

@@ -1,0 +1,89 @@
+/* The files of a directory, one after the other. */
+
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "models/task/text_files.h"
+#include "runtime/base/memory.h"
+
+/* Names of files, sorted. */
+struct names {
+    char **name;
+    size_t n, room;
+};
+
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+static void add_name(struct names *names, const char *name)
+{
+    if (names->n == names->room) {
+        names->room = 2 * names->room + 64;
+        names->name =
+            mtlm_realloc(names->name, names->room, sizeof(*names->name));
+    }
+    names->name[names->n++] = mtlm_strdup(name);
+}
+
+static void free_names(struct names *names)
+{
+    for (size_t i = 0; i < names->n; i++)
+        free(names->name[i]);
+    free(names->name);
+}
+
+/* Takes the names that end with `end`. */
+static int list_names(struct names *names, const char *path, const char *end,
+                      struct mtlm_error *err)
+{
+    const size_t length = strlen(end);
+    DIR *dir = opendir(path);
+    const struct dirent *entry;
+
+    if (!dir)
+        return mtlm_error_set(err,
+                              errno == ENOENT ? MTLM_EXIT_INPUT : MTLM_EXIT_IO,
+                              "%s: %s", path, strerror(errno));
+    while ((entry = readdir(dir))) {
+        const size_t bytes = strlen(entry->d_name);
+
+        if (bytes >= length && entry->d_name[0] != '.'
+            && strcmp(entry->d_name + bytes - length, end) == 0)
+            add_name(names, entry->d_name);
+    }
+    closedir(dir);
+    if (names->n == 0)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                              "%s: the directory has no file *%s", path, end);
+    qsort(names->name, names->n, sizeof(*names->name), by_bytes);
+    return 0;
+}
+
+int mtlm_text_files_read(const char *path, const char *end,
+                         int (*read)(void *context, const char *file,
+                                     struct mtlm_error *err),
+                         void *context, struct mtlm_error *err)
+{
+    struct names names = {0};
+    struct stat st;
+    int rc;
+
+    if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+        return read(context, path, err); /* says what is wrong */
+    rc = list_names(&names, path, end, err);
+    for (size_t i = 0; i < names.n && rc == 0; i++) {
+        char *file = mtlm_sprintf("%s/%s", path, names.name[i]);
+
+        rc = read(context, file, err);
+        free(file);
+    }
+    free_names(&names);
+    return rc;
+}
