@@ -118,6 +118,29 @@ def metrics(*rows):
                     for row in ({"program": "mtlm-dag"}, *rows))
 
 
+def rows(*lines):
+    return b"".join("\t".join(line.split(",")).encode() + b"\n"
+                    for line in lines)
+
+
+MNLI = "index,promptID,pairID,genre,p1,p2,s1,s2,sentence1,sentence2"
+MNLI_ROW = "0,0,0n,f,( a ),( b ),( a ),( b ),The a. b,\u00e9 ab"
+QQP = "id,qid1,qid2,question1,question2,is_duplicate"
+RACE = {"answers": ["A", "D"], "options": [["a", "b", "the", "\u00e9"]] * 2,
+        "questions": ["a _ b _ ?", "the ab"], "article": "a the . b\nab"}
+
+
+def race(**parts):
+    return json.dumps({**RACE, **parts}).encode() + b"\n"
+
+
+def squad(context, *answers, **parts):
+    qa = {"id": "1", "question": "the a?", "answers": [
+        {"text": context[a:b], "answer_start": a} for a, b in answers], **parts}
+    return json.dumps({"version": "1.1", "data": [{"title": "t", "paragraphs": [
+        {"context": context, "qas": [qa]}]}]}).encode()
+
+
 CORPUS = {
     "idx": [idx([3, 1, 0, 5], [0, 1, 1, 4]), idx([2], [0, 1]),
             idx([4, 4], [0, 2], 4, 4), idx([3], [0, 1], extra=b"\0"),
@@ -174,6 +197,19 @@ CORPUS = {
         tokenizer_json(BPE, BLOOM_WORDS),
         tokenizer_json(WORDPIECE, {"type": "BertPreTokenizer"},
                        BERT_NORMALIZER, [("[MASK]", 4)])],
+    "mnli": [rows(MNLI + ",label1,gold_label", MNLI_ROW + ",neutral,neutral"),
+             rows(MNLI + ",1,2,3,4,5,gold_label",
+                  MNLI_ROW + 5 * ",-" + ",entailment"),
+             rows(MNLI, MNLI_ROW, MNLI_ROW)],
+    "qqp": [rows(QQP, "0,1,2,a the?,ab.b,1", "1,3,4,b,a,0"),
+            rows("id,question1,question2", "0,a b,\u00e9"),
+            rows(QQP, *["0,1,2,a,b,0"] * 12)],
+    "race": [race(), race() + b"\n" + race(questions=["a_", "__"]),
+             race(article="a" * 300), race(questions=[], options=[], answers=[])],
+    "squad": [squad("the ab. b", (4, 6)), squad("a b", is_impossible=True),
+              squad("b \u00e9a the " * 20, (2, 4), (5, 8)),
+              squad("(ab)", (1, 3), is_impossible=False),
+              squad("a\u202fb\t", (2, 3)), b'{"data": []}'],
     "merges": [b"#version: 0.2\na b\nab c\nb c\nab ab\nabc abc\n",
                b"#version\na b\r\n", b"#version: 0.2\n"],
 }
@@ -217,6 +253,13 @@ def words(srcdir):
         "wikitext": [" @-@ ", " @,@ ", "= = =", "/' 5/", "\u00c2\u00b0", " N ",
                      " 's", "s '", "( ", " )"],
         "lambada": JSON + ["text", "\n", "\\u2028", "\\u00a0"],
+        "mnli": ["\t", "\n", "neutral", "entailment", "contradiction",
+                 "sentence1", "sentence2", "gold_label"],
+        "qqp": ["\t", "\n", "question1", "question2", "is_duplicate"],
+        "race": JSON + list(RACE) + ["A", "_", "\n", " . "],
+        "squad": JSON + ["data", "paragraphs", "context", "qas", "id",
+                         "question", "answers", "text", "answer_start",
+                         "is_impossible", "##a", "\n"],
         "llmc": ["\xc6\xd7\x34\x01"]}
 
 

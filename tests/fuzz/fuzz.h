@@ -22,7 +22,11 @@
     X(metrics)                                                                 \
     X(order)                                                                   \
     X(wikitext)                                                                \
-    X(lambada)
+    X(lambada)                                                                 \
+    X(mnli)                                                                    \
+    X(qqp)                                                                     \
+    X(race)                                                                    \
+    X(squad)
 
 #define FUZZ_READER(name) void fuzz_##name(const uint8_t *data, size_t bytes);
 FUZZ_READERS(FUZZ_READER)

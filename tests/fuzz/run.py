@@ -32,7 +32,8 @@ LENGTHS = {"idx": 512, "safetensors": 1024, "manifest": 1024, "config": 512,
            "vocabulary_json": 512, "vocabulary_lines": 512, "merges": 512,
            "tokenizer_json": 8192,
            "huggingface_config": 512, "huggingface_index": 512, "llmc": 2048,
-           "metrics": 512, "order": 512, "wikitext": 128, "lambada": 512}
+           "metrics": 512, "order": 512, "wikitext": 128, "lambada": 512,
+           "mnli": 512, "qqp": 512, "race": 768, "squad": 1024}
 
 
 class Reader:
