@@ -1,6 +1,7 @@
 #!/bin/bash
 # Every source is named in the include.am of its folder, else it is neither
-# compiled nor part of an archive.
+# compiled nor part of an archive.  No two scripts of a folder of tests differ in
+# the ending only: they would have the same log, and make would run either.
 #
 # Usage: tests/check_lists.sh [TREE]
 set -eu
@@ -23,5 +24,11 @@ for dir in runtime models codelets graph launch perf tests/*/; do
         fi
     done < <(find "$dir" -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh')
 done
-echo "$sources sources, $missing not listed"
+for file in tests/*/*.sh; do
+    if [ -e "${file%.sh}.py" ]; then
+        echo "$file: make takes ${file%.sh}.py for the same test"
+        missing=$((missing + 1))
+    fi
+done
+echo "$sources sources, $missing wrong"
 [ "$missing" -eq 0 ] && [ "$sources" -gt 0 ]
