@@ -2,7 +2,8 @@
  * loss.  Column j is sample context->sample + j, row i its position
  * attr.batch.first + context->position + i.
  *
- * batch:         y I32 [s, b], or [1, b] for a field of one value
+ * batch:         y I32 [s, b], or [1, b] for a field of one value; with
+ *                attr.batch.step n, of every n-th sample of the microbatch
  * loss_weights:  w [s, b] = mask / sum of the mask over the whole microbatch,
  *                which is b samples of attr.batch.seq_length rows; 0 where
  *                the sum is 0.  With attr.batch.whole, w = mask */
@@ -36,11 +37,12 @@ static void batch_cpu(void *const ptr[], const struct mtlm_call *call,
                       const struct mtlm_context *context)
 {
     const int64_t s = call->shape[Y].dim[0], b = call->shape[Y].dim[1];
+    const int64_t step = call->attr.batch.step > 0 ? call->attr.batch.step : 1;
     int32_t *y = ptr[Y];
     int32_t *column = mtlm_scratch_get(context->scratch, s * sizeof(*column));
 
     for (int64_t j = 0; j < b; j++) {
-        read_column(call, context, call->attr.batch.field, j,
+        read_column(call, context, call->attr.batch.field, j * step,
                     call->attr.batch.first + context->position, s, column);
         for (int64_t i = 0; i < s; i++)
             y[i * b + j] = column[i];

@@ -57,6 +57,7 @@ enum mtlm_dropout_site {
     MTLM_SITE_ATTENTION,
     MTLM_SITE_PROJECTION,
     MTLM_SITE_MLP,
+    MTLM_SITE_HEAD, /* of a task, with layer 0 */
 };
 
 struct mtlm_dropout {
@@ -137,13 +138,19 @@ union mtlm_attr {
         enum mtlm_field field;
         int64_t first;      /* sample position of the first row */
         int64_t seq_length; /* loss weights: rows of a sample */
-        bool whole;         /* loss weights: the mask itself, for a sum */
+        int64_t step; /* batch: samples from a column to the next; 0 means 1 */
+        bool whole;   /* loss weights: the mask itself, for a sum */
     } batch;
     struct {
         int64_t first; /* this rank's first row of the vocabulary */
         int64_t size;  /* rows of the whole vocabulary, without padding */
         int slot;      /* enum mtlm_loss_slot */
     } vocabulary;
+    struct {
+        int64_t first;   /* y's column of x's first row */
+        int64_t column;  /* column of x */
+        int64_t choices; /* samples that share a row of y */
+    } scores;
     struct {
         double epsilon;
     } layernorm;
@@ -229,10 +236,11 @@ union mtlm_attr {
 /* The loss tensor (double): sums over this rank's microbatches.  The share of
  * struct mtlm_context weights each microbatch. */
 enum mtlm_loss_slot {
-    MTLM_LOSS_LM,  /* language model */
+    MTLM_LOSS_LM,  /* language model, or fine-tuning task */
     MTLM_LOSS_SOP, /* sentence order prediction (BERT) */
-    /* Share of correct sentence orders; of a task, number of samples whose
-     * labels are all the model's answers (codelets/hits.c). */
+    /* Share of correct sentence orders, or of a task's correct classes or
+     * choices; number of samples whose labels are all the model's answers
+     * (codelets/hits.c). */
     MTLM_LOSS_SOP_HITS,
     MTLM_LOSS_COUNT
 };

@@ -50,6 +50,8 @@
     OP(LABEL_HITS, label_hits)                                                 \
     OP(POOL_FWD, pool_fwd)                                                     \
     OP(POOL_BWD, pool_bwd)                                                     \
+    OP(SCORES_FWD, scores_fwd)                                                 \
+    OP(SCORES_BWD, scores_bwd)                                                 \
     OP(ADD, add)                                                               \
     OP(FILL, fill)                                                             \
     OP(ZERO, zero)                                                             \

@@ -16,6 +16,11 @@ const char *mtlm_model_family_name(enum mtlm_family family)
     return family == MTLM_BERT ? "BERT" : "GPT";
 }
 
+int64_t mtlm_model_choices(const struct mtlm_model *model)
+{
+    return model->head == MTLM_HEAD_CHOICE ? model->classes : 1;
+}
+
 int64_t mtlm_model_padded_vocab(const struct mtlm_model *model, int t)
 {
     const int64_t unit = model->vocab_multiple * t;
@@ -49,8 +54,11 @@ double mtlm_model_parameters(const struct mtlm_model *model)
 double mtlm_model_flops(const struct mtlm_model *model, int64_t batch)
 {
     const double s = model->seq_length, h = model->hidden_size;
-    const double l = model->num_layers, v = mtlm_model_padded_vocab(model, 1);
-    const double head = model->family == MTLM_BERT ? 6 * batch * s * h * h : 0;
+    const bool output = model->head == MTLM_HEAD_PRETRAINING;
+    const double l = model->num_layers;
+    const double v = output ? mtlm_model_padded_vocab(model, 1) : 0;
+    const double head =
+        output && model->family == MTLM_BERT ? 6 * batch * s * h * h : 0;
 
     return 72 * batch * s * l * h * h * (1 + s / (6 * h) + v / (12 * l * h))
            + head;
@@ -103,6 +111,23 @@ int mtlm_model_check(const struct mtlm_model *model, struct mtlm_error *err)
                               " exceeds --max-position-embeddings %" PRId64,
                               model->seq_length, model->max_positions);
     return 0;
+}
+
+/* Names of the heads of tasks: Megatron-LM's, and of a span transformers'. */
+static const char *const task_names[][2] = {
+    [MTLM_HEAD_PRETRAINING] = {"", ""},
+    [MTLM_HEAD_CLASSIFICATION] = {"classification_head.weight",
+                                  "classification_head.bias"},
+    [MTLM_HEAD_CHOICE] = {"multichoice_head.weight", "multichoice_head.bias"},
+    [MTLM_HEAD_SPAN] = {"qa_outputs.weight", "qa_outputs.bias"},
+};
+
+/* Returns the rows of the weight of a task's head. */
+static int64_t task_rows(const struct mtlm_model *model)
+{
+    return model->head == MTLM_HEAD_CHOICE ? 1
+           : model->head == MTLM_HEAD_SPAN ? 2
+                                           : model->classes;
 }
 
 struct mtlm_param_info mtlm_param_info(const struct mtlm_model *model,
@@ -160,6 +185,10 @@ struct mtlm_param_info mtlm_param_info(const struct mtlm_model *model,
                                         1, -1, 1, 0, 0},
         [MTLM_PARAM_EMBEDDING_BETA] = {"word_embeddings_layernorm.bias", h, 1,
                                        -1, 0, 0, 0},
+        [MTLM_PARAM_TASK_WEIGHT] = {task_names[model->head][0],
+                                    task_rows(model), h, -1, 0, std, 1},
+        [MTLM_PARAM_TASK_BIAS] = {task_names[model->head][1], task_rows(model),
+                                  1, -1, 0, 0, 0},
     };
 
     assert(param >= 0 && param < MTLM_PARAM_COUNT);
@@ -170,6 +199,8 @@ enum mtlm_place mtlm_param_place(const struct mtlm_model *model,
                                  enum mtlm_param param)
 {
     const bool bert = model->family == MTLM_BERT;
+    const enum mtlm_head_kind head = model->head;
+    bool has = bert;
 
     if (param < MTLM_PARAM_PER_LAYER)
         return MTLM_PLACE_LAYER;
@@ -187,15 +218,23 @@ enum mtlm_place mtlm_param_place(const struct mtlm_model *model,
     case MTLM_PARAM_FINAL_GAMMA:
     case MTLM_PARAM_FINAL_BETA:
         return MTLM_PLACE_LAST;
-    case MTLM_PARAM_LM_DENSE_WEIGHT:
-    case MTLM_PARAM_LM_DENSE_BIAS:
-    case MTLM_PARAM_LM_NORM_GAMMA:
-    case MTLM_PARAM_LM_NORM_BETA:
-    case MTLM_PARAM_LM_BIAS:
-        return bert ? MTLM_PLACE_LAST : MTLM_PLACE_NONE;
-    default:
-        return bert && model->binary_head ? MTLM_PLACE_LAST : MTLM_PLACE_NONE;
+    case MTLM_PARAM_POOLER_WEIGHT:
+    case MTLM_PARAM_POOLER_BIAS:
+        has &= head == MTLM_HEAD_PRETRAINING ? model->binary_head
+                                             : head != MTLM_HEAD_SPAN;
+        break;
+    case MTLM_PARAM_BINARY_WEIGHT:
+    case MTLM_PARAM_BINARY_BIAS:
+        has &= head == MTLM_HEAD_PRETRAINING && model->binary_head;
+        break;
+    case MTLM_PARAM_TASK_WEIGHT:
+    case MTLM_PARAM_TASK_BIAS:
+        has &= head != MTLM_HEAD_PRETRAINING;
+        break;
+    default: /* the masked-LM head */
+        has &= head == MTLM_HEAD_PRETRAINING;
     }
+    return has ? MTLM_PLACE_LAST : MTLM_PLACE_NONE;
 }
 
 int64_t mtlm_param_number(const struct mtlm_model *model, enum mtlm_param param,

@@ -15,6 +15,20 @@ enum mtlm_family { MTLM_GPT, MTLM_BERT };
  * own (codelets/attention/alibi.h; arXiv 2108.12409). */
 enum mtlm_positions { MTLM_POSITIONS_LEARNED, MTLM_POSITIONS_ALIBI };
 
+/* What follows the last layer.  The heads of fine-tuning tasks need a BERT. */
+enum mtlm_head_kind {
+    /* The output layer; with a BERT's masked-LM head and maybe its binary
+     * head. */
+    MTLM_HEAD_PRETRAINING,
+    /* Logits of the classes, from the pooled first token. */
+    MTLM_HEAD_CLASSIFICATION,
+    /* A score from the pooled first token.  The samples of a question, one for
+     * each choice, follow each other. */
+    MTLM_HEAD_CHOICE,
+    /* Two logits of each token: the answer begins here, or ends here. */
+    MTLM_HEAD_SPAN
+};
+
 /* A GPT or a BERT, independent of any layout.  Sizes have Megatron's names. */
 struct mtlm_model {
     enum mtlm_family family;
@@ -33,7 +47,9 @@ struct mtlm_model {
      * BERT, in Megatron's arrangement with a final layernorm. */
     bool post_layernorm;
     bool embedding_layernorm; /* GPT: layernorm after the word embedding */
-    bool binary_head; /* BERT: predicts whether two sentences are swapped */
+    enum mtlm_head_kind head;
+    int64_t classes;  /* of a classification; choices of a question */
+    bool binary_head; /* pretraining: predicts whether A and B are swapped */
     /* Attention scores are divided by the layer's number (from 1), and
      * multiplied by the number inside the softmax. */
     bool query_key_scaling;
@@ -47,6 +63,9 @@ struct mtlm_model {
 
 /* Returns "GPT" or "BERT". */
 const char *mtlm_model_family_name(enum mtlm_family family);
+
+/* Returns how many consecutive samples are one question: the choices, or 1. */
+int64_t mtlm_model_choices(const struct mtlm_model *model);
 
 /* Returns the rows of the word embedding under t-way tensor parallelism:
  * vocab_size padded to a multiple of vocab_multiple x t. */
@@ -62,7 +81,8 @@ double mtlm_model_padded_parameters(const struct mtlm_model *model, int t);
 
 /* Returns the FLOPs of forward and backward passes over B = batch samples: 72 B
  * s l h^2 (1 + s / 6h + V / 12lh).  A BERT has 6 B s h^2 more, for the dense
- * layer before its output layer.  Source: arXiv 2205.05198, equation 7. */
+ * layer before its output layer.  The head of a task counts nothing.  Source:
+ * arXiv 2205.05198, equation 7. */
 double mtlm_model_flops(const struct mtlm_model *model, int64_t batch);
 
 /* Refuses impossible models: heads that do not divide the hidden size, sizes
@@ -108,11 +128,14 @@ enum mtlm_param {
     /* of a GPT with a layernorm after the word embedding */
     MTLM_PARAM_EMBEDDING_GAMMA,
     MTLM_PARAM_EMBEDDING_BETA,
+    /* of the head of a task; the pooler belongs to the head, except a span's */
+    MTLM_PARAM_TASK_WEIGHT,
+    MTLM_PARAM_TASK_BIAS,
     MTLM_PARAM_COUNT
 };
 
-/* The pipeline stage that holds a parameter.  The last stage also holds a copy
- * of the word embedding. */
+/* The pipeline stage that holds a parameter.  In pretraining, the last stage
+ * also holds a copy of the word embedding. */
 enum mtlm_place {
     MTLM_PLACE_NONE, /* the model has no such parameter */
     MTLM_PLACE_FIRST,

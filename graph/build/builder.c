@@ -134,6 +134,20 @@ static struct mtlm_tensor *new_field(const struct mtlm_builder *b,
                              MTLM_SHAPE(rows, b->config->micro_batch), dtype);
 }
 
+static struct mtlm_tensor *new_value(const struct mtlm_builder *b,
+                                     const char *name, enum mtlm_field field,
+                                     int64_t step)
+{
+    const union mtlm_attr attr = {
+        .batch = {.source = get_source(b), .field = field, .step = step}};
+
+    return MTLM_CALL(
+        b, BATCH, &attr,
+        mtlm_graph_tensor(b->graph, MTLM_STORE_ACTIVATION, name,
+                          MTLM_SHAPE(1, b->config->micro_batch / step),
+                          MTLM_I32));
+}
+
 struct mtlm_tensor *mtlm_build_batch(const struct mtlm_builder *b,
                                      const char *name, enum mtlm_field field,
                                      struct mtlm_row_range rows)
@@ -149,10 +163,14 @@ struct mtlm_tensor *mtlm_build_batch_value(const struct mtlm_builder *b,
                                            const char *name,
                                            enum mtlm_field field)
 {
-    const union mtlm_attr attr = {
-        .batch = {.source = get_source(b), .field = field}};
+    return new_value(b, name, field, 1);
+}
 
-    return MTLM_CALL(b, BATCH, &attr, new_field(b, name, 1, MTLM_I32));
+struct mtlm_tensor *mtlm_build_question_value(const struct mtlm_builder *b,
+                                              const char *name,
+                                              enum mtlm_field field)
+{
+    return new_value(b, name, field, mtlm_model_choices(&b->config->model));
 }
 
 struct mtlm_tensor *mtlm_build_loss_weights(const struct mtlm_builder *b, int i)

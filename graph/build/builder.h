@@ -2,7 +2,7 @@
 #define MTLM_GRAPH_BUILDER_H
 
 /* Builds nodes of a virtual stage: calls, tensor-parallel collectives, fields
- * of samples.  layers.c, embedding_head.c and stage.c share these functions. */
+ * of samples.  The files of layers, heads and stages share these functions. */
 
 #include "graph/build/program.h"
 #include "graph/build/row_parts.h"
@@ -102,6 +102,12 @@ struct mtlm_tensor *mtlm_build_batch(const struct mtlm_builder *b,
 struct mtlm_tensor *mtlm_build_batch_value(const struct mtlm_builder *b,
                                            const char *name,
                                            enum mtlm_field field);
+
+/* Returns a new tensor, int32 [1, b / choices]: such a field, one value per
+ * question (mtlm_model_choices()). */
+struct mtlm_tensor *mtlm_build_question_value(const struct mtlm_builder *b,
+                                              const char *name,
+                                              enum mtlm_field field);
 
 /* Returns a new tensor [s_i, b]: the weights of part i's labels in the loss. */
 struct mtlm_tensor *mtlm_build_loss_weights(const struct mtlm_builder *b,

@@ -4,24 +4,13 @@
 #include "config.h"
 
 #include "graph/build/embedding_head.h"
+#include "graph/build/loss.h"
 
 static struct mtlm_tensor *tokens_of(const struct mtlm_builder *b, int i)
 {
     return b->token ? b->token
                     : mtlm_build_batch(b, "tokens", MTLM_FIELD_TOKENS,
                                        mtlm_build_part(b, i));
-}
-
-static struct mtlm_tensor *add_layernorm(const struct mtlm_builder *b,
-                                         enum mtlm_param gamma,
-                                         enum mtlm_param beta,
-                                         struct mtlm_tensor *x)
-{
-    const union mtlm_attr norm = {
-        .layernorm = {b->config->model.layernorm_epsilon}};
-
-    return MTLM_CALL(b, LAYERNORM_FWD, &norm, x, mtlm_build_param(b, gamma, -1),
-                     mtlm_build_param(b, beta, -1));
 }
 
 /* Returns part i of the embedding for x, the rows of the words: with positions,
@@ -63,40 +52,10 @@ void mtlm_build_embedding(const struct mtlm_builder *b, struct mtlm_rows *x)
                                        mtlm_build_own(b, i)),
                       mtlm_build_param(b, MTLM_PARAM_TOKEN_TYPE, -1), y);
         if (model->embedding_layernorm)
-            y = add_layernorm(b, MTLM_PARAM_EMBEDDING_GAMMA,
-                              MTLM_PARAM_EMBEDDING_BETA, y);
+            y = mtlm_build_layernorm(b, MTLM_PARAM_EMBEDDING_GAMMA,
+                                     MTLM_PARAM_EMBEDDING_BETA, y);
         x->part[i] = add_positions(b, i, y);
     }
-}
-
-static struct mtlm_tensor *loss_of(const struct mtlm_builder *b)
-{
-    return b->train ? b->program->loss : b->program->eval_loss;
-}
-
-/* Appends the weighted cross-entropy of labels [s, b] over the columns of
- * logits.  split: tensor-parallel ranks share the columns.  Returns the sums
- * of xent_stats. */
-static struct mtlm_tensor *cross_entropy(const struct mtlm_builder *b,
-                                         const union mtlm_attr *columns,
-                                         bool split, struct mtlm_tensor *logits,
-                                         struct mtlm_tensor *labels,
-                                         struct mtlm_tensor *weights)
-{
-    struct mtlm_tensor *const given[MTLM_MAX_OPERANDS] = {logits, labels};
-    const struct mtlm_node *stats =
-        mtlm_graph_call(b->graph, MTLM_OP_XENT_STATS, columns, given);
-    struct mtlm_tensor *local = stats->operand[2], *max = stats->operand[3];
-    struct mtlm_tensor *sums = stats->operand[4];
-
-    if (split && b->config->layout.tp > 1) {
-        mtlm_build_reduce_max(b, max);
-        MTLM_CALL(b, XENT_RESCALE, NULL, local, max, sums);
-        mtlm_build_reduce(b, sums);
-    }
-    MTLM_CALL(b, XENT_LOSS, columns, logits, labels, max, sums, weights,
-              b->program->pass_control, loss_of(b));
-    return sums;
 }
 
 /* Returns new counts of missed labels [2, b], or NULL: this pass counts no
@@ -123,7 +82,7 @@ static void end_misses(const struct mtlm_builder *b, struct mtlm_tensor *misses)
     if (!misses)
         return;
     mtlm_build_reduce(b, misses);
-    MTLM_CALL(b, LABEL_HITS, &hits, misses, loss_of(b));
+    MTLM_CALL(b, LABEL_HITS, &hits, misses, mtlm_build_loss(b));
 }
 
 /* Returns the input of BERT's output layer for x [s_i, b, h]. */
@@ -140,8 +99,8 @@ static struct mtlm_tensor *transform_hidden(const struct mtlm_builder *b,
                   mtlm_build_param(b, MTLM_PARAM_LM_DENSE_WEIGHT, -1));
     y = MTLM_CALL(b, BIAS_GELU_FWD, &gelu, y,
                   mtlm_build_param(b, MTLM_PARAM_LM_DENSE_BIAS, -1));
-    return add_layernorm(b, MTLM_PARAM_LM_NORM_GAMMA, MTLM_PARAM_LM_NORM_BETA,
-                         y);
+    return mtlm_build_layernorm(b, MTLM_PARAM_LM_NORM_GAMMA,
+                                MTLM_PARAM_LM_NORM_BETA, y);
 }
 
 /* misses: of begin_misses(). */
@@ -170,7 +129,7 @@ static void language_model(const struct mtlm_builder *b, int i,
                            word->weight);
     if (!b->train)
         b->program->eval_logits.part[i] = logits;
-    sums = cross_entropy(b, &rows, true, logits, labels, weights);
+    sums = mtlm_build_cross_entropy(b, &rows, true, logits, labels, weights);
     if (misses)
         MTLM_CALL(b, LABEL_MISSES, &rows, logits, labels, sums, weights,
                   misses);
@@ -178,38 +137,22 @@ static void language_model(const struct mtlm_builder *b, int i,
 
 /* Appends the binary head on x [s_0, b, h], the part with the first token.
  * With sequence parallelism, x holds this rank's own rows.  Only the first
- * rank's rows have the first token; the losses of other ranks have weight 0. */
+ * rank's rows have the first token. */
 static void sentence_order(const struct mtlm_builder *b, struct mtlm_tensor *x)
 {
-    const union mtlm_attr classes = {
-        .vocabulary = {.size = 2, .slot = MTLM_LOSS_SOP}};
-    const union mtlm_attr hits = {
-        .vocabulary = {.size = 2, .slot = MTLM_LOSS_SOP_HITS}};
-    const bool counts =
-        !mtlm_program_splits_rows(b->config) || b->config->layout.tp_rank == 0;
-    const union mtlm_attr mean = {
-        .fill = {.mean = counts ? 1.0 / b->config->micro_batch : 0}};
+    const int64_t n = b->config->micro_batch;
     struct mtlm_tensor *labels =
         mtlm_build_batch_value(b, "order", MTLM_FIELD_ORDER);
     struct mtlm_tensor *weights =
-        mtlm_graph_tensor(b->graph, MTLM_STORE_ACTIVATION, "order weights",
-                          MTLM_SHAPE(1, b->config->micro_batch), MTLM_REAL);
-    struct mtlm_tensor *y;
+        mtlm_build_weights(b, "order weights", n, 1.0 / (double) n);
+    struct mtlm_tensor *y = mtlm_build_pooled(b, 0, x);
 
-    MTLM_CALL(b, FILL, &mean, weights);
-    y = MTLM_CALL(b, POOL_FWD, NULL, x);
-    y = MTLM_CALL(b, LINEAR_FWD, NULL, y,
-                  mtlm_build_param(b, MTLM_PARAM_POOLER_WEIGHT, -1));
-    y = MTLM_CALL(b, BIAS_TANH_FWD, NULL, y,
-                  mtlm_build_param(b, MTLM_PARAM_POOLER_BIAS, -1));
     y = MTLM_CALL(b, LINEAR_BIAS_FWD, NULL, y,
                   mtlm_build_param(b, MTLM_PARAM_BINARY_WEIGHT, -1),
                   mtlm_build_param(b, MTLM_PARAM_BINARY_BIAS, -1));
     if (!b->train)
-        b->program->eval_answers = y;
-    /* The loss comes last: its gradient overwrites the logits. */
-    MTLM_CALL(b, ACCURACY, &hits, y, labels, weights, loss_of(b));
-    cross_entropy(b, &classes, false, y, labels, weights);
+        b->program->eval_answers[0] = y;
+    mtlm_build_answers(b, 2, MTLM_LOSS_SOP, y, labels, weights);
 }
 
 struct mtlm_tensor *mtlm_build_logits(const struct mtlm_builder *b,
@@ -219,8 +162,8 @@ struct mtlm_tensor *mtlm_build_logits(const struct mtlm_builder *b,
         mtlm_program_param(b->program, MTLM_PARAM_WORD, -1, true);
     const union mtlm_attr all = {
         .collective = {MTLM_GROUP_TP, MTLM_REDUCE_SUM, b->config->layout.tp}};
-    struct mtlm_tensor *y =
-        add_layernorm(b, MTLM_PARAM_FINAL_GAMMA, MTLM_PARAM_FINAL_BETA, x);
+    struct mtlm_tensor *y = mtlm_build_layernorm(b, MTLM_PARAM_FINAL_GAMMA,
+                                                 MTLM_PARAM_FINAL_BETA, x);
 
     y = MTLM_CALL(b, LINEAR_FWD, NULL, mtlm_build_copy_to_group(b, y),
                   word->weight);
@@ -234,7 +177,7 @@ void mtlm_build_head(const struct mtlm_builder *b, const struct mtlm_rows *x)
     mtlm_build_at(b, -1);
     misses = begin_misses(b);
     for (int i = 0; i < b->n_parts; i++) {
-        struct mtlm_tensor *y = add_layernorm(
+        struct mtlm_tensor *y = mtlm_build_layernorm(
             b, MTLM_PARAM_FINAL_GAMMA, MTLM_PARAM_FINAL_BETA, x->part[i]);
 
         language_model(b, i, y, misses);

@@ -46,9 +46,10 @@ static int64_t sum_slot(const struct mtlm_program *program,
 }
 
 /* Adds the two gradients of the tied word embedding: of the first stage (input)
- * and of the last stage (head).  Both are already summed over data-parallel
- * ranks.  The order is input + head in every layout, so the bits do not depend
- * on the number of stages.  Both stages step the same pieces. */
+ * and of the last stage (head).  The head of a task has no embedding.  Both are
+ * already summed over data-parallel ranks.  The order is input + head in every
+ * layout, so the bits do not depend on the number of stages.  Both stages step
+ * the same pieces. */
 static void tie_embeddings(struct mtlm_program *program)
 {
     struct mtlm_parameter *input =
@@ -56,7 +57,8 @@ static void tie_embeddings(struct mtlm_program *program)
     struct mtlm_parameter *head =
         mtlm_program_param(program, MTLM_PARAM_WORD, -1, true);
 
-    if (!(input ? input : head) || !(input ? input : head)->reduced)
+    if (program->config.model.head != MTLM_HEAD_PRETRAINING
+        || !(input ? input : head) || !(input ? input : head)->reduced)
         return;
     if (input && head) {
         CALL(program, ADD, NULL, head->reduced, input->reduced);

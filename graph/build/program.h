@@ -319,7 +319,10 @@ struct mtlm_program {
     struct mtlm_tensor *eval_loss, *eval_status, *eval_report;
     /* Results of a validation microbatch, on the last stage; else NULL. */
     struct mtlm_rows eval_logits; /* parts [s_i, b, vocabulary of this rank] */
-    struct mtlm_tensor *eval_answers; /* binary head's logits [1, b, 2] */
+    /* Logits of the binary head [1, b, 2], or of a task: [1, b, classes], [1, b
+     * / choices, choices]; of a span [1, b, s] of the answer's begin and of its
+     * end, where padding has very small ones.  NULL: there are none. */
+    struct mtlm_tensor *eval_answers[2];
 };
 
 /* Returns the number of microbatches of a validation piece; the last piece may

@@ -105,7 +105,8 @@ static void add_params(struct mtlm_program *program,
             add_param(program, kind, stage->first_layer + l, false);
     if (stage->last) {
         add_params_at(program, MTLM_PLACE_LAST);
-        add_param(program, MTLM_PARAM_WORD, -1, true);
+        if (program->config.model.head == MTLM_HEAD_PRETRAINING)
+            add_param(program, MTLM_PARAM_WORD, -1, true);
     }
 }
 

@@ -11,6 +11,7 @@
 #include "graph/build/layers.h"
 #include "graph/build/recompute.h"
 #include "graph/build/stage.h"
+#include "graph/build/task_head.h"
 
 /* Messages of one part of a microbatch: forward, backward and validation.  A
  * program that generates text has none of these, but prompts and steps, and
@@ -161,8 +162,10 @@ static void build_forward(struct mtlm_builder *b, struct mtlm_rows *x,
     for (int64_t l = 0; l < stage->n_layers; l++)
         mtlm_build_layer(b, stage->first_layer + l, y);
     mtlm_build_at(b, -1);
-    if (stage->last)
+    if (stage->last && b->config->model.head == MTLM_HEAD_PRETRAINING)
         mtlm_build_head(b, y);
+    else if (stage->last)
+        mtlm_build_task_head(b, y);
     else if (!find_neighbour(b, k + 1))
         for (int i = 0; i < b->n_parts; i++)
             append_send(b, k + 1, k, i, tag, y->part[i]);

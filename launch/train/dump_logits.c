@@ -78,7 +78,7 @@ static void copy_logits(void *arg, int64_t microbatch)
         free(values);
     }
     if (l->answers) {
-        const struct mtlm_tensor *t = program->eval_answers;
+        const struct mtlm_tensor *t = program->eval_answers[0];
         mtlm_real *values = read_microbatch(l, t, microbatch);
 
         place_rows(values, &t->shape, l->answers + 2 * sample, 0, 1, 2);
@@ -109,7 +109,7 @@ struct mtlm_logits *mtlm_logits_begin(struct mtlm_job *job)
                      : word->weight->shape.dim[0];
     l->lm = mtlm_calloc(l->samples * model->seq_length * l->columns + 1,
                         sizeof(*l->lm));
-    if (program->eval_answers && program->config.layout.tp_rank == 0)
+    if (program->eval_answers[0] && program->config.layout.tp_rank == 0)
         l->answers = mtlm_calloc(l->samples * 2, sizeof(*l->answers));
     mtlm_run_on_validated(job->run, copy_logits, l);
     return l;

@@ -50,6 +50,22 @@ static void test_a_batch_has_a_sample_in_each_column(void **state)
     }
 }
 
+/* Questions with choices: a value of each question's first sample. */
+static void test_a_batch_may_have_every_fourth_sample_alone(void **state)
+{
+    const struct mtlm_call call = {
+        .kind = MTLM_OP_BATCH,
+        .attr.batch = {.source = &source, .field = MTLM_FIELD_CLASS, .step = 4},
+        .shape = {MTLM_SHAPE(1, B)}};
+    int32_t values[B];
+
+    (void) state;
+    run_op(call, (void *[]){values}, SAMPLE);
+    for (int j = 0; j < B; j++)
+        assert_int_equal(values[j],
+                         10000 * MTLM_FIELD_CLASS + 1000 * (SAMPLE + 4 * j));
+}
+
 static struct mtlm_call weights(int64_t first, int64_t rows)
 {
     return (struct mtlm_call){
@@ -113,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_batch_has_a_sample_in_each_column),
+        cmocka_unit_test(test_a_batch_may_have_every_fourth_sample_alone),
         cmocka_unit_test(
             test_labels_that_count_share_the_weight_of_a_microbatch),
         cmocka_unit_test(test_whole_weights_are_the_mask),

@@ -71,6 +71,7 @@ int main(void)
         cmocka_unit_test(test_dropout),
         cmocka_unit_test(test_embeddings),
         cmocka_unit_test(test_pool_and_add),
+        cmocka_unit_test(test_scores),
         cmocka_unit_test(test_fill_and_zero),
         cmocka_unit_test(test_attention),
         cmocka_unit_test(test_attention_that_cudnn_takes),

@@ -175,12 +175,36 @@ static void test_linear_behind_gelu(void **state)
 
 static void test_bias_tanh(void **state)
 {
-    const struct gradcheck check = {
+    struct gradcheck check = {
         .kind = MTLM_OP_BIAS_TANH_FWD,
         .shape = {MTLM_SHAPE(1, 5, 21), MTLM_SHAPE(21)},
     };
 
     (void) state;
+    assert_true(gradcheck_worst(&check) <= BOUND);
+    check.attr.dropout = dropout;
+    assert_true(gradcheck_worst(&check) <= BOUND);
+}
+
+/* Positions from the fourth one on, some of them padding; or six choices. */
+static void test_scores(void **state)
+{
+    static const int32_t lengths[24] = {10, 6, 11, 1, 5, [5 ... 23] = 1};
+    struct gradcheck check = {
+        .kind = MTLM_OP_SCORES_FWD,
+        .attr.scores = {.first = 3, .column = 1, .choices = 1},
+        .shape = {MTLM_SHAPE(7, 5, 2), MTLM_SHAPE(1, 5), MTLM_SHAPE(1, 5, 11)},
+        .integers = lengths,
+    };
+
+    (void) state;
+    assert_true(gradcheck_worst(&check) <= BOUND);
+    check = (struct gradcheck){
+        .kind = MTLM_OP_SCORES_FWD,
+        .attr.scores = {.choices = 6},
+        .shape = {MTLM_SHAPE(1, 24, 1), MTLM_SHAPE(1, 24), MTLM_SHAPE(1, 4, 6)},
+        .integers = lengths,
+    };
     assert_true(gradcheck_worst(&check) <= BOUND);
 }
 
@@ -363,6 +387,7 @@ int main(void)
         cmocka_unit_test(test_bias_gelu),
         cmocka_unit_test(test_bias_gelu_by_the_error_function),
         cmocka_unit_test(test_bias_tanh),
+        cmocka_unit_test(test_scores),
         cmocka_unit_test(test_pool),
         cmocka_unit_test(test_token_types),
         cmocka_unit_test(test_bias_dropout_add),

@@ -1,4 +1,4 @@
-/* layernorm, linear, bias+tanh, bias+dropout+add, pooling and token types:
+/* layernorm, linear, bias+tanh, scores, bias+dropout+add, pooling, token types:
  * the single-precision kernels against the formulas in double. */
 
 #include "config.h"
@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "codelets/dropout.h"
+#include "codelets/scores.h"
 #include "tests/codelets/support.h"
 
 #define BOUND 1e-5
@@ -166,34 +168,124 @@ static void test_linear_gradients(void **state)
     free(x), free(w), free(dy), free(dx), free(dw), free(db);
 }
 
-static void test_tanh_forward_and_backward(void **state)
+/* The samples of a microbatch have masks of their own. */
+static void check_tanh(double p)
 {
+    const union mtlm_attr attr = {
+        .dropout = {.p = p, .seed = 77, .site = MTLM_SITE_HEAD}};
     const struct mtlm_call fwd = {
         .kind = MTLM_OP_BIAS_TANH_FWD,
+        .attr = attr,
         .shape = {MTLM_SHAPE(1, B, K), MTLM_SHAPE(K)}};
     const struct mtlm_call bwd = {
         .kind = MTLM_OP_BIAS_TANH_BWD,
+        .attr = attr,
         .shape = {
             MTLM_SHAPE(1, B, K), MTLM_SHAPE(1, B, K), {0}, MTLM_SHAPE(K)}};
     mtlm_real *x = new_normal(B * K, 1), *bias = new_normal(K, 2);
     mtlm_real *y = new_undefined(B * K), *dx = new_undefined(B * K);
     mtlm_real *dy = new_normal(B * K, 3), *dbias = new_normal(K, 4);
+    mtlm_real factor[B * K];
     double want[B * K], want_dx[B * K], want_dbias[K];
+    int dropped = 0;
 
-    (void) state;
+    for (int j = 0; j < B; j++)
+        mtlm_dropout_factors(&attr.dropout, 5 + j, 0, K, factor + j * K);
     for (int i = 0; i < K; i++)
         want_dbias[i] = dbias[i];
     for (int i = 0; i < B * K; i++) {
-        want[i] = tanh((double) x[i] + bias[i % K]);
-        want_dx[i] = dy[i] * (1 - want[i] * want[i]);
+        const double t = tanh((double) x[i] + bias[i % K]);
+
+        dropped += factor[i] == 0;
+        want[i] = factor[i] * t;
+        want_dx[i] = factor[i] * dy[i] * (1 - t * t);
         want_dbias[i % K] += want_dx[i];
     }
-    run_op(fwd, (void *[]){x, bias, y}, 0);
-    run_op(bwd, (void *[]){y, dy, dx, dbias}, 0);
+    assert_int_equal(dropped > 0, p > 0);
+    run_op(fwd, (void *[]){x, bias, y}, 5);
+    run_op(bwd, (void *[]){y, dy, dx, dbias}, 5);
     assert_true(worst_error(y, want, B * K) < BOUND);
     assert_true(worst_error(dx, want_dx, B * K) < BOUND);
     assert_true(worst_error(dbias, want_dbias, K) < BOUND);
     free(x), free(bias), free(y), free(dx), free(dy), free(dbias);
+}
+
+static void test_tanh_forward_and_backward(void **state)
+{
+    (void) state;
+    check_tanh(0);
+    check_tanh(0.3);
+}
+
+/* Column 1 of every position, behind a first part of 4; padding has a score of
+ * its own and no gradient. */
+static void test_scores_of_positions_are_a_row_for_each_sample(void **state)
+{
+    enum { FIRST = 4, COLS = FIRST + S + 2 };
+    const union mtlm_attr attr = {
+        .scores = {.first = FIRST, .column = 1, .choices = 1}};
+    const struct mtlm_call fwd = {.kind = MTLM_OP_SCORES_FWD,
+                                  .attr = attr,
+                                  .shape = {MTLM_SHAPE(S, B, 2),
+                                            MTLM_SHAPE(1, B),
+                                            MTLM_SHAPE(1, B, COLS)}};
+    const struct mtlm_call bwd = {.kind = MTLM_OP_SCORES_BWD,
+                                  .attr = attr,
+                                  .shape = {MTLM_SHAPE(1, B),
+                                            MTLM_SHAPE(1, B, COLS),
+                                            MTLM_SHAPE(S, B, 2)}};
+    int32_t length[B] = {FIRST + S, FIRST + 9, 1};
+    mtlm_real *x = new_normal(ROWS * 2, 1), *y = new_zeros(B * COLS);
+    mtlm_real *dx = new_zeros(ROWS * 2);
+
+    (void) state;
+    run_op(fwd, (void *[]){x, length, y}, 0);
+    for (int j = 0; j < B; j++)
+        for (int c = 0; c < COLS; c++) {
+            const int i = c - FIRST;
+
+            const mtlm_real want = i < 0 || i >= S ? 0
+                                   : c < length[j] ? x[(i * B + j) * 2 + 1]
+                                                   : MTLM_SCORE_OF_PADDING;
+
+            assert_true(y[j * COLS + c] == want);
+        }
+    run_op(bwd, (void *[]){length, y, dx}, 0);
+    for (int i = 0; i < ROWS; i++) {
+        const bool padding = FIRST + i / B >= length[i % B];
+
+        assert_true(dx[2 * i] == 0);
+        assert_true(dx[2 * i + 1] == (padding ? 0 : x[2 * i + 1]));
+    }
+    free(x), free(y), free(dx);
+}
+
+/* Consecutive samples are the choices of a question: the scores keep their
+ * order in memory. */
+static void test_scores_of_choices_are_a_row_for_each_question(void **state)
+{
+    enum { CHOICES = 4, QUESTIONS = 5, ALL = CHOICES * QUESTIONS };
+    const union mtlm_attr attr = {.scores = {.choices = CHOICES}};
+    const struct mtlm_call fwd = {.kind = MTLM_OP_SCORES_FWD,
+                                  .attr = attr,
+                                  .shape = {MTLM_SHAPE(1, ALL, 1),
+                                            MTLM_SHAPE(1, ALL),
+                                            MTLM_SHAPE(1, QUESTIONS, CHOICES)}};
+    const struct mtlm_call bwd = {.kind = MTLM_OP_SCORES_BWD,
+                                  .attr = attr,
+                                  .shape = {MTLM_SHAPE(1, ALL),
+                                            MTLM_SHAPE(1, QUESTIONS, CHOICES),
+                                            MTLM_SHAPE(1, ALL, 1)}};
+    int32_t length[ALL] = {[0 ... ALL - 1] = 1};
+    mtlm_real *x = new_normal(ALL, 1), *y = new_zeros(ALL);
+    mtlm_real *dx = new_zeros(ALL);
+
+    (void) state;
+    run_op(fwd, (void *[]){x, length, y}, 0);
+    run_op(bwd, (void *[]){length, y, dx}, 0);
+    assert_memory_equal(y, x, ALL * sizeof(*x));
+    assert_memory_equal(dx, x, ALL * sizeof(*x));
+    free(x), free(y), free(dx);
 }
 
 static void test_pooling_takes_the_first_row(void **state)
@@ -269,6 +361,8 @@ int main(void)
         cmocka_unit_test(test_linear_forward),
         cmocka_unit_test(test_linear_gradients),
         cmocka_unit_test(test_tanh_forward_and_backward),
+        cmocka_unit_test(test_scores_of_positions_are_a_row_for_each_sample),
+        cmocka_unit_test(test_scores_of_choices_are_a_row_for_each_question),
         cmocka_unit_test(test_pooling_takes_the_first_row),
         cmocka_unit_test(test_token_types_are_added),
         cmocka_unit_test(test_without_dropout_the_sum_is_plain),

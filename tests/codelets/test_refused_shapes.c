@@ -72,6 +72,32 @@ static void test_shapes_that_do_not_fit_are_refused_with_both(void **state)
         (struct mtlm_call){.kind = MTLM_OP_BIAS_TANH_BWD,
                            .shape = {MTLM_SHAPE(1, 3, 8), MTLM_SHAPE(1, 2, 8)}},
         "bias_tanh_bwd: dy is [1, 2, 8], needs [1, 3, 8]");
+    assert_refused(
+        (struct mtlm_call){.kind = MTLM_OP_SCORES_FWD,
+                           .attr.scores = {.choices = 4},
+                           .shape = {MTLM_SHAPE(1, 6, 1), MTLM_SHAPE(1, 6),
+                                     MTLM_SHAPE(1, 1, 4)}},
+        "scores_fwd: x is [1, 6, 1], needs column 0 and a multiple of 4 "
+        "samples");
+    assert_refused(
+        (struct mtlm_call){.kind = MTLM_OP_SCORES_FWD,
+                           .attr.scores = {.first = 3, .choices = 1},
+                           .shape = {MTLM_SHAPE(6, 2, 1), MTLM_SHAPE(1, 2),
+                                     MTLM_SHAPE(1, 2, 8)}},
+        "scores_fwd: y is [1, 2, 8], needs [1, 2, 9]");
+    assert_refused(
+        (struct mtlm_call){.kind = MTLM_OP_SCORES_BWD,
+                           .attr.scores = {.column = 2, .choices = 1},
+                           .shape = {MTLM_SHAPE(1, 2), MTLM_SHAPE(1, 2, 6),
+                                     MTLM_SHAPE(6, 2, 2)}},
+        "scores_bwd: x is [6, 2, 2], needs column 2 and a multiple of 1 "
+        "samples");
+    assert_refused(
+        (struct mtlm_call){
+            .kind = MTLM_OP_SCORES_FWD,
+            .attr.scores = {.choices = 1},
+            .shape = {MTLM_SHAPE(6, 2, 1), MTLM_SHAPE(2), MTLM_SHAPE(1, 2, 8)}},
+        "scores_fwd: lengths is [2], needs [1, 2]");
     assert_refused((struct mtlm_call){.kind = MTLM_OP_POOL_FWD,
                                       .shape = {MTLM_SHAPE(6, 8)}},
                    "pool_fwd: x is [6, 8], needs 3 dimensions");

@@ -14,6 +14,7 @@ void test_bias_gradient_as_an_epilogue(void **state);
 void test_dropout(void **state);
 void test_embeddings(void **state);
 void test_pool_and_add(void **state);
+void test_scores(void **state);
 void test_fill_and_zero(void **state);
 
 void test_cross_entropy(void **state); /* twins_loss.c */

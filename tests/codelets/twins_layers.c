@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "codelets/scores.h"
 #include "tests/codelets/support.h"
 #include "tests/codelets/twin.h"
 #include "tests/codelets/twins.h"
@@ -98,9 +99,15 @@ void test_bias_gelu_and_bias_tanh(void **state)
              .shape = {y, h, y, none, h}},
             {.kind = MTLM_OP_BIAS_TANH_FWD, .shape = {y, h}},
             {.kind = MTLM_OP_BIAS_TANH_BWD, .shape = {y, y, none, h}},
+            {.kind = MTLM_OP_BIAS_TANH_FWD,
+             .attr.dropout = {.p = 0.3, .seed = 5, .site = MTLM_SITE_HEAD},
+             .shape = {y, h}},
+            {.kind = MTLM_OP_BIAS_TANH_BWD,
+             .attr.dropout = {.p = 0.3, .seed = 5, .site = MTLM_SITE_HEAD},
+             .shape = {y, y, none, h}},
         };
 
-        compare_all(calls, 6);
+        compare_all(calls, 8);
     }
 }
 
@@ -333,6 +340,41 @@ void test_pool_and_add(void **state)
 
         compare_all(calls, 3);
     }
+}
+
+/* Some samples end in the middle of the positions. */
+static void fill_lengths(const struct mtlm_call *call, void *const ptr[])
+{
+    const int operand =
+        call->kind == MTLM_OP_SCORES_FWD ? SC_LENGTHS : SCB_LENGTHS;
+    const int64_t n = mtlm_shape_elems(&call->shape[operand]);
+    int32_t *length = ptr[operand];
+
+    for (int64_t i = 0; i < n; i++)
+        length[i] = 1 + (int32_t) (7 * i % 50);
+}
+
+/* Of positions in the middle of a row, and of choices. */
+void test_scores(void **state)
+{
+    const struct mtlm_shape x = MTLM_SHAPE(37, 12, 2);
+    const struct mtlm_shape spans = MTLM_SHAPE(1, 12, 50);
+    const struct mtlm_shape one = MTLM_SHAPE(1, 300, 1);
+    const struct mtlm_shape choices = MTLM_SHAPE(1, 75, 4);
+    const struct mtlm_shape few = MTLM_SHAPE(1, 12), many = MTLM_SHAPE(1, 300);
+    const union mtlm_attr position = {
+        .scores = {.first = 11, .column = 1, .choices = 1}};
+    const union mtlm_attr choice = {.scores = {.choices = 4}};
+    const struct mtlm_call calls[] = {
+        {MTLM_OP_SCORES_FWD, .attr = position, .shape = {x, few, spans}},
+        {MTLM_OP_SCORES_BWD, .attr = position, .shape = {few, spans, x}},
+        {MTLM_OP_SCORES_FWD, .attr = choice, .shape = {one, many, choices}},
+        {MTLM_OP_SCORES_BWD, .attr = choice, .shape = {many, choices, one}},
+    };
+
+    (void) state;
+    for (int i = 0; i < 4; i++)
+        twin_compare(&(struct twin){.call = calls[i], .fill = fill_lengths});
 }
 
 void test_fill_and_zero(void **state)

@@ -6,7 +6,8 @@
 #include "runtime/base/philox.h"
 #include "tests/graph/small.h"
 
-enum { VOCAB = 57, S = 12, SOURCE_SEED = 77, ANY_LENGTH = 1 << 20 };
+enum { VOCAB = 57, S = 12, CLASSES = 3 };
+enum { SOURCE_SEED = 77, ANY_LENGTH = 1 << 20 };
 
 static uint32_t random_number(int64_t sample, int64_t at)
 {
@@ -33,7 +34,10 @@ static void read_sample(struct mtlm_samples *source, int64_t sample,
             [MTLM_FIELD_LOSS_MASK] = i < length && r % 4 > 0,
             [MTLM_FIELD_TYPES] = r % 2,
             [MTLM_FIELD_LENGTH] = length,
-            [MTLM_FIELD_ORDER] = r % 2};
+            [MTLM_FIELD_ORDER] = r % 2,
+            [MTLM_FIELD_CLASS] = r % CLASSES,
+            [MTLM_FIELD_START] = r % length,
+            [MTLM_FIELD_END] = r % length};
 
         values[i - first] = value[field];
     }
@@ -115,6 +119,14 @@ const struct small_model small_models[] = {
      .embedding_layernorm = true, .row_parts = 3},
     {"GPT with ALiBi", .family = MTLM_GPT, .positions = MTLM_POSITIONS_ALIBI,
      .query_key_scaling = true},
+    {"BERT of classes", .family = MTLM_BERT, .head = MTLM_HEAD_CLASSIFICATION},
+    {"BERT of classes, in parts", .family = MTLM_BERT, .row_parts = 5,
+     .head = MTLM_HEAD_CLASSIFICATION},
+    {"BERT of choices", .family = MTLM_BERT, .head = MTLM_HEAD_CHOICE},
+    {"BERT of spans", .family = MTLM_BERT, .post_layernorm = true,
+     .head = MTLM_HEAD_SPAN},
+    {"BERT of spans, in parts", .family = MTLM_BERT, .row_parts = 5,
+     .head = MTLM_HEAD_SPAN},
 };
 const int small_n_models = sizeof(small_models) / sizeof(small_models[0]);
 
@@ -133,6 +145,9 @@ struct mtlm_program_config small_model_config(const struct small_model *model,
     config.model.positions = model->positions;
     config.model.embedding_layernorm = model->embedding_layernorm;
     config.row_parts = model->row_parts;
+    config.model.head = model->head;
+    config.model.classes = model->head != MTLM_HEAD_PRETRAINING ? CLASSES : 0;
+    config.micro_batch *= mtlm_model_choices(&config.model);
     return config;
 }
 

@@ -24,6 +24,7 @@ struct small_model {
     int row_parts; /* 0: by shape, which is one part here */
     enum mtlm_positions positions;
     bool embedding_layernorm;
+    enum mtlm_head_kind head; /* of a task: three classes or choices */
 };
 
 extern const struct small_model small_models[];

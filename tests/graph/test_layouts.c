@@ -98,6 +98,7 @@ static const struct {
                  {2, 1, .schedule = "1f1b"},
                  {2, 2, .schedule = "interleaved"},
                  {4, 1, .schedule = "gpipe"},
+                 {2, 1, .schedule = "zb-h1"},
                  {1, 1, .schedule = "gpipe"}, /* slots of layers are shared */
                  {3, 1, .stage_layers = (const int64_t[]){1, 2, 1}}};
 

@@ -50,6 +50,7 @@ struct result {
     struct interpreter *in;
     mtlm_real **whole;      /* by parameter number, NULL where there is none */
     double loss, sop, norm; /* of the last one; sop 0: there is none */
+    double hits;            /* share of right answers of a head */
 };
 
 /* Of weights_start(): gradients if there is one iteration, else weights. */
@@ -57,8 +58,9 @@ struct result result_of(const struct mtlm_program_config *config, double noise,
                         int iterations);
 void result_free(struct result *result);
 
-/* Fails unless losses, norm and each parameter of a and b differ by no more
- * than bound, relatively; 0: by nothing. */
+/* Fails unless losses, hits, norm and each parameter of a and b differ by no
+ * more than bound, relatively; 0: by nothing.  Gradients that are rounding
+ * alone do not count. */
 void assert_close(const struct result *a, const struct result *b, double bound);
 
 /* |a - b| / |b| */

@@ -195,6 +195,60 @@ static void test_parameters_of_bloom(void **state)
                          + 1);
 }
 
+/* The pooler, except of a span's, and a linear layer take the place of the
+ * masked-LM head and of the binary head.  All else keeps its number. */
+static void test_the_heads_of_tasks_have_their_own_parameters(void **state)
+{
+    static const struct {
+        enum mtlm_head_kind head;
+        int64_t classes, rows;
+        const char *name;
+    } cases[] = {
+        {MTLM_HEAD_CLASSIFICATION, 3, 3, "classification_head.weight"},
+        {MTLM_HEAD_CHOICE, 4, 1, "multichoice_head.weight"},
+        {MTLM_HEAD_SPAN, 0, 2, "qa_outputs.weight"},
+    };
+    const struct mtlm_model before = bert(24, 1024, 16);
+    struct mtlm_model model = before;
+
+    (void) state;
+    for (int i = 0; i < 3; i++) {
+        const bool pools = cases[i].head != MTLM_HEAD_SPAN;
+        struct mtlm_param_info info;
+
+        model.head = cases[i].head;
+        model.classes = cases[i].classes;
+        assert_int_equal(mtlm_model_choices(&model), i == 1 ? 4 : 1);
+        for (int p = 0; p < MTLM_PARAM_COUNT; p++) {
+            const bool pooler =
+                p == MTLM_PARAM_POOLER_WEIGHT || p == MTLM_PARAM_POOLER_BIAS;
+
+            assert_int_equal(mtlm_param_number(&model, p, 1),
+                             mtlm_param_number(&before, p, 1));
+            if (p < MTLM_PARAM_LM_DENSE_WEIGHT)
+                assert_int_equal(mtlm_param_place(&model, p),
+                                 mtlm_param_place(&before, p));
+            else
+                assert_int_equal(mtlm_param_place(&model, p),
+                                 p >= MTLM_PARAM_TASK_WEIGHT
+                                         || (pooler && pools)
+                                     ? MTLM_PLACE_LAST
+                                     : MTLM_PLACE_NONE);
+        }
+        info = mtlm_param_info(&model, MTLM_PARAM_TASK_WEIGHT, 8);
+        assert_string_equal(info.name, cases[i].name);
+        assert_int_equal(info.rows, cases[i].rows);
+        assert_int_equal(info.cols, 1024);
+        assert_int_equal(info.split, -1);
+        assert_true(info.std == 0.02 && info.mean == 0 && info.decay);
+        assert_true(mtlm_model_padded_parameters(&model, 1)
+                    == 24 * (12 * 1024 * 1024 + 13 * 1024.0)
+                           + (30592 + 512 + 2) * 1024 + 2 * 1024
+                           + pools * (1024 * 1024 + 1024)
+                           + cases[i].rows * (1024 + 1));
+    }
+}
+
 static void test_shards_are_the_whole_in_equal_parts(void **state)
 {
     const struct mtlm_model model = bert(4, 256, 4);
@@ -459,6 +513,7 @@ int main(void)
         cmocka_unit_test(test_bert_has_exactly_its_parameters),
         cmocka_unit_test(test_parameters_live_where_they_are_used),
         cmocka_unit_test(test_parameters_of_bloom),
+        cmocka_unit_test(test_the_heads_of_tasks_have_their_own_parameters),
         cmocka_unit_test(test_shards_are_the_whole_in_equal_parts),
         cmocka_unit_test(test_initial_weights_are_megatrons),
         cmocka_unit_test(test_the_vocabulary_is_padded_to_the_multiple),

@@ -26,12 +26,22 @@ class Options:
         exact_gelu=False,
         query_key_scaling=False,
         epsilon=1e-5,
+        choices=4,
     ):
         self.heads = heads
         self.post_layernorm = post_layernorm
         self.exact_gelu = exact_gelu
         self.query_key_scaling = query_key_scaling
         self.epsilon = epsilon
+        self.choices = choices
+
+
+# Linear layers of fine-tuning tasks, by which a model shows its task.
+CLASSES, CHOICES, SPANS = (
+    "classification_head",
+    "multichoice_head",
+    "qa_outputs",
+)
 
 
 class Attention(nn.Module):
@@ -108,7 +118,8 @@ class Pooler(nn.Module):
 
 
 class Model(nn.Module):
-    """A GPT, or a BERT where there is an LM head."""
+    """A GPT, or a BERT where there are token types; a BERT has an LM head, or
+    the head of a fine-tuning task."""
 
     def __init__(self, names, shapes, options):
         super().__init__()
@@ -123,26 +134,41 @@ class Model(nn.Module):
             Layer(h, ffn, i + 1, options) for i in range(layers)
         )
         self.final_layernorm = nn.LayerNorm(h, eps=options.epsilon)
-        self.bert = "lm_head.bias" in names
+        self.bert = "tokentype_embeddings.weight" in names
         self.binary = "binary_head.bias" in names
+        self.choices = options.choices
+        self.task = None
+        for task in CLASSES, CHOICES, SPANS:
+            if task + ".bias" in names:
+                self.task = task
+                rows = shapes[task + ".bias"][0]
+                self.add_module(task, nn.Linear(h, rows))
         if self.bert:
             self.tokentype_embeddings = nn.Embedding(2, h)
+        if "lm_head.bias" in names:
             self.lm_head = LmHead(h, vocab, options)
-        if self.binary:
+        if "pooler.dense.bias" in names:
             self.pooler = Pooler(h)
+        if self.binary:
             self.binary_head = nn.Linear(h, 2)
 
     def hidden_keys(self, batch):
         s = batch["tokens"].shape[1]
         if not self.bert:
             return torch.ones(1, s, s, dtype=torch.bool).triu(1)
-        padding = torch.arange(s)[None] >= batch["length"].reshape(-1, 1)
-        return padding[:, None, :].expand(-1, s, s)
+        return self.padding(batch)[:, None, :].expand(-1, s, s)
+
+    @staticmethod
+    def padding(batch):
+        s = batch["tokens"].shape[1]
+        return torch.arange(s)[None] >= batch["length"].reshape(-1, 1)
 
     def forward(self, batch):
         """batch: int64 tensors by field.  The losses by name, "lm" and, with
         a binary head, "sop"; "hits" is no loss but the share of right
         answers."""
+        if self.task:
+            return self.task_losses(self.body(batch), batch)
         logits, answers = self.outputs(batch)
         each = F.cross_entropy(
             logits.flatten(0, 1), batch["labels"].flatten(), reduction="none"
@@ -155,9 +181,37 @@ class Model(nn.Module):
             losses["hits"] = (answers.argmax(1) == order).double().mean()
         return losses
 
+    def task_losses(self, x, batch):
+        """Of Megatron-LM's classification and multiple choice, without their
+        dropout, and of BERT's run_squad.py, whose softmax has the padding,
+        too."""
+        head = getattr(self, self.task)
+        if self.task == SPANS:
+            padding = self.padding(batch)
+            spans = widened(head(x)).unbind(-1)
+            spans = [span.masked_fill(padding, -math.inf) for span in spans]
+            ends = batch["start"].flatten(), batch["end"].flatten()
+            each = [F.cross_entropy(*pair) for pair in zip(spans, ends)]
+            return {"lm": sum(each) / 2}
+        answers, right = widened(head(self.pooler(x))), batch["class"].flatten()
+        if self.task == CHOICES:
+            answers = answers.view(-1, self.choices)
+            right = right.view(-1, self.choices)[:, 0]
+        return {
+            "lm": F.cross_entropy(answers, right),
+            "hits": (answers.argmax(1) == right).double().mean(),
+        }
+
     def outputs(self, batch):
         """What the losses are of: logits, and answers of a binary head, single
         or double."""
+        x, word = self.body(batch), self.word_embeddings.weight
+        logits = self.lm_head(x, word) if self.bert else x @ word.t()
+        answers = self.binary_head(self.pooler(x)) if self.binary else None
+        return widened(logits), widened(answers)
+
+    def body(self, batch):
+        """What the heads read."""
         tokens = batch["tokens"]
         x = self.word_embeddings(tokens)
         x = x + self.position_embeddings.weight[: tokens.shape[1]]
@@ -166,11 +220,7 @@ class Model(nn.Module):
         hidden = self.hidden_keys(batch)
         for layer in self.layers:
             x = layer(x, hidden)
-        x = self.final_layernorm(x)
-        word = self.word_embeddings.weight
-        logits = self.lm_head(x, word) if self.bert else x @ word.t()
-        answers = self.binary_head(self.pooler(x)) if self.binary else None
-        return widened(logits), widened(answers)
+        return self.final_layernorm(x)
 
 
 def widened(x):
