@@ -18,6 +18,7 @@ struct mtlm_checkpoint_tensor {
     int64_t layer;                    /* -1: outside the layers */
     int64_t rows;                     /* of the whole tensor, unpadded */
     bool moment;
+    bool head;     /* of the head of a fine-tuning task */
     bool optional; /* a checkpoint may lack it */
 };
 

@@ -7,6 +7,17 @@
 #include "launch/checkpoint/checkpoint.h"
 #include "runtime/base/memory.h"
 
+/* Whether the parameter belongs to the head of a fine-tuning task. */
+static bool is_head(const struct mtlm_program *program,
+                    const struct mtlm_parameter *p)
+{
+    return program->config.model.head != MTLM_HEAD_PRETRAINING
+           && (p->kind == MTLM_PARAM_TASK_WEIGHT
+               || p->kind == MTLM_PARAM_TASK_BIAS
+               || p->kind == MTLM_PARAM_POOLER_WEIGHT
+               || p->kind == MTLM_PARAM_POOLER_BIAS);
+}
+
 /* Adds tensor to list: the elements of the parameter's shard from `begin`
  * on. */
 static void add_tensor(struct mtlm_checkpoint_tensors *list,
@@ -30,7 +41,8 @@ static void add_tensor(struct mtlm_checkpoint_tensors *list,
         .tensor = tensor,
         .layer = p->layer,
         .rows = padded ? program->config.model.vocab_size : p->info.rows,
-        .moment = *suffix != '\0'};
+        .moment = *suffix != '\0',
+        .head = is_head(program, p)};
 }
 
 static void add_moments(struct mtlm_checkpoint_tensors *list,

@@ -4,6 +4,7 @@
 /* Checkpoints at the start and the end of a job.  Functions that return int are
  * steps of the start.  A step returns 0, or -1 and sets *err on this rank. */
 
+#include "launch/checkpoint/checkpoint.h"
 #include "launch/job/job.h"
 
 /* Finds the newest checkpoint of --load that is whole.  Sets job->load_path and
@@ -29,6 +30,11 @@ int mtlm_job_checkpoint_space(struct mtlm_job *job, struct mtlm_error *err);
 
 /* Returns whether the job loads Adam's moments and counters, too. */
 bool mtlm_job_checkpoint_loads_moments(const struct mtlm_job *job);
+
+/* Returns whether the job may start with a checkpoint that lacks the tensor: of
+ * a new head, for example. */
+bool mtlm_job_checkpoint_may_lack(const struct mtlm_job *job,
+                                  const struct mtlm_checkpoint_tensor *tensor);
 
 /* Prints the loaded checkpoint and the directory of new ones.  Rank 0 only. */
 void mtlm_job_checkpoint_print(const struct mtlm_job *job);

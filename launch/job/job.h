@@ -73,6 +73,9 @@ struct mtlm_job {
     struct mtlm_decoding decoding;
     /* The samples of --task, which are valid.samples, too; else NULL. */
     const struct mtlm_scored_text *scored;
+    /* The data of a fine-tuning, which is train.samples and valid.samples, too;
+     * else NULL. */
+    struct mtlm_job_finetune *finetune;
     struct mtlm_entropy entropy; /* of the validation bytes, if has_entropy */
     bool has_entropy;
     struct mtlm_program *program;

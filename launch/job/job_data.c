@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "launch/job/job_data.h"
+#include "launch/job/job_finetune.h"
 #include "launch/job/job_prompts.h"
 #include "launch/job/job_task.h"
 #include "launch/options/option_table.h"
@@ -294,10 +295,12 @@ int mtlm_job_data_open(struct mtlm_job *job, struct mtlm_error *err)
 void mtlm_job_data_close(struct mtlm_job *job)
 {
     mtlm_samples_destroy(job->test);
-    if (!job->prompts)
+    if (!job->prompts && !job->finetune)
         mtlm_samples_destroy(job->valid.samples);
     mtlm_prompts_destroy(job->prompts);
-    mtlm_samples_destroy(job->train.samples);
+    if (!job->finetune)
+        mtlm_samples_destroy(job->train.samples);
+    mtlm_job_finetune_close(job);
     for (int i = 0; i < job->datasets; i++)
         mtlm_indexed_dataset_close(job->data[i].dataset);
     free(job->data);

@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "launch/job/job_data.h"
+#include "launch/job/job_finetune.h"
 #include "launch/job/job_task.h"
 #include "models/text/blend.h"
 #include "runtime/base/memory.h"
@@ -97,6 +98,8 @@ char *mtlm_job_data_describe(const struct mtlm_job *job)
                             job->prompts->sequences, job->prompts->hash);
     if (job->scored)
         return mtlm_job_task_describe(job);
+    if (job->finetune)
+        return mtlm_job_finetune_describe(job);
     if (job->datasets == 0)
         return mtlm_strdup("mock data");
     return job->datasets == 1 && job->data[0].serves[MTLM_TRAIN]
@@ -210,7 +213,9 @@ void mtlm_job_data_print(const struct mtlm_job *job)
 {
     const struct mtlm_job_dataset *d = job->data;
 
-    if (job->scored) {
+    if (job->finetune) {
+        mtlm_job_finetune_print(job);
+    } else if (job->scored) {
         mtlm_job_task_print(job);
     } else if (job->datasets == 0) {
         printf("data: mock data (--data-path PREFIX reads text)\n");

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch/job/job_finetune.h"
 #include "launch/job/job_task.h"
 #include "launch/options/options_eval.h"
+#include "launch/options/options_finetune.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/plural.h"
 
@@ -20,8 +22,11 @@ int mtlm_job_task_open(struct mtlm_job *job, struct mtlm_error *err)
                                           .overlap = o->overlapping_eval,
                                           .strict = o->strict_lambada};
     const int64_t batch = o->global_batch_size;
-    struct mtlm_scored_text *text = o->task->read(&input, err);
+    struct mtlm_scored_text *text;
 
+    if (mtlm_options_finetunes(o))
+        return mtlm_job_finetune_open(job, err);
+    text = o->task->read(&input, err);
     if (!text)
         return mtlm_error_prefix(err, "--valid-data");
     job->scored = text;

@@ -188,6 +188,14 @@ static bool ends_line(const char *word)
     return option >= 0 && mtlm_option_ends_line(option);
 }
 
+/* Whether the word is Megatron-LM's flag --keep-last of fine-tuning: ours of
+ * that name has a value. */
+static bool is_keep_last(char *const argv[], int i)
+{
+    return strcmp(argv[i], "--keep-last") == 0
+           && (!argv[i + 1] || is_option(argv[i + 1]));
+}
+
 int mtlm_megatron_translate(struct mtlm_options *options, int argc,
                             char *const argv[], struct mtlm_words *words,
                             struct mtlm_error *err)
@@ -200,10 +208,15 @@ int mtlm_megatron_translate(struct mtlm_options *options, int argc,
         const int f = ended ? -1 : find_entry(name, strcspn(name, "="));
 
         ended = ended || ends_line(argv[i]);
-        if (f < 0)
+        if (!ended && is_keep_last(argv, i)) {
+            mtlm_options_note(options,
+                              "--keep-last is spelled --keep-last-batch here");
+            add_word(words, mtlm_strdup("--keep-last-batch"));
+        } else if (f < 0) {
             add_word(words, mtlm_strdup(argv[i]));
-        else if ((i = take_words(&t, &table[f], argv, i)) < 0)
+        } else if ((i = take_words(&t, &table[f], argv, i)) < 0) {
             return -1;
+        }
     }
     return ended ? 0 : refuse(&t);
 }

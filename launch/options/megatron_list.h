@@ -189,7 +189,6 @@
     LACK("reset-attention-mask", NULL, NULL)                                   \
     LACK("reset-position-ids", NULL, NULL)                                     \
     /* ---- checkpoints ---- */                                                \
-    LACK("pretrained-checkpoint", ANY, NULL)                                   \
     IDLE("no-save-rng", NULL, NO_STATE)                                        \
     IDLE("use-checkpoint-args", NULL,                                          \
          "options not given always come from the checkpoint")                  \

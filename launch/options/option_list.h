@@ -53,8 +53,10 @@
           "not train: it continues prompts and prints the text. Each rank "    \
           "holds the whole model unless tensor or pipeline sizes are given.")  \
     GROUP(TASKS, "Tasks",                                                      \
-          "With --load DIR and --task NAME, the job does not train: it "       \
-          "evaluates the model on a published data set, in any layout. "       \
+          "With --load DIR and --task wikitext103 or lambada, the job does "   \
+          "not train: it evaluates a GPT on a published data set. With "       \
+          "another task, the job fine-tunes a BERT and evaluates after each "  \
+          "epoch. Any layout works. "                                          \
           "mtlm-dag --task NAME --help says what is measured, and where to "   \
           "get the data.")                                                     \
     GROUP(TRACING, "Tracing", "")                                              \
@@ -480,9 +482,24 @@
     OPT(GENERATION, TOP_P, "top-p", REAL, top_p, "1", 1e-06, 1, "P",           \
         "draw from the fewest tokens whose probabilities sum up to P")         \
     OPT(TASKS, TASK, "task", TEXT, task_name, "", 0, 0, "NAME",                \
-        "evaluate on wikitext103 or lambada")                                  \
-    OPT(TASKS, VALID_DATA, "valid-data", TEXT, valid_data, "", 0, 0, "FILE",   \
-        "the data of the task")                                                \
+        "evaluate on wikitext103 or lambada, or fine-tune on mnli, qqp, race " \
+        "or squad")                                                            \
+    OPT(TASKS, TRAIN_DATA, "train-data", WORDS, train_data, "", 0, 0,          \
+        "FILE [FILE...]", "fine-tuning: the data to train on")                 \
+    OPT(TASKS, VALID_DATA, "valid-data", WORDS, valid_data, "", 0, 0,          \
+        "FILE [FILE...]", "the data to evaluate on")                           \
+    OPT(TASKS, EPOCHS, "epochs", INT, epochs, "3", 1, 1000000, "N",            \
+        "fine-tuning: passes through the training data")                       \
+    OPT(TASKS, PRETRAINED_CHECKPOINT, "pretrained-checkpoint", TEXT,           \
+        pretrained_dir, "", 0, 0, "DIR",                                       \
+        "fine-tuning: start from the newest checkpoint of a pretraining in "   \
+        "DIR, with a new head")                                                \
+    OPT(TASKS, KEEP_LAST_BATCH, "keep-last-batch", FLAG, keep_last_batch,      \
+        "no", 0, 0, NULL,                                                      \
+        "fine-tuning: fill up the last batch of an epoch instead of dropping " \
+        "it")                                                                  \
+    OPT(TASKS, PREDICTIONS, "predictions", TEXT, predictions, "", 0, 0,        \
+        "FILE", "squad: write the answers to FILE, for the official scripts")  \
     OPT(TASKS, OVERLAPPING_EVAL, "overlapping-eval", INT, overlapping_eval,    \
         "32", 1, 1048576, "N",                                                 \
         "wikitext103: tokens from a window's begin to the next one's")         \

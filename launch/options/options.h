@@ -225,9 +225,13 @@ struct mtlm_options {
     /* Tasks */
     char *task_name;                    /* or NULL: no task */
     const struct mtlm_task_entry *task; /* borrowed, or NULL; by task_name */
-    char *valid_data;                   /* file, or NULL */
-    int64_t overlapping_eval;           /* tokens from a window to the next */
-    bool strict_lambada;                /* the whole last word counts */
+    char *train_data, *valid_data;      /* files, blanks between; or NULL */
+    char *pretrained_dir;               /* or NULL */
+    char *predictions;                  /* file for answers, or NULL */
+    int64_t epochs;
+    bool keep_last_batch;     /* of an epoch */
+    int64_t overlapping_eval; /* tokens from a window to the next */
+    bool strict_lambada;      /* the whole last word counts */
 
     char *svg;          /* picture of the plan, or NULL */
     char *schedule_out; /* order of the plan, or NULL */

@@ -8,6 +8,7 @@
 #include "launch/options/option_table.h"
 #include "launch/options/options_bound.h"
 #include "launch/options/options_check.h"
+#include "launch/options/options_finetune.h"
 #include "launch/options/options_offload.h"
 #include "launch/options/options_recipe.h"
 #include "launch/options/options_replan.h"
@@ -170,6 +171,7 @@ int mtlm_options_check(const struct mtlm_options *options,
         || mtlm_options_replan_check(options, err) < 0
         || mtlm_options_offload_check(options, err) < 0
         || mtlm_options_staleness_check(options, err) < 0
+        || mtlm_options_finetune_check(options, err) < 0
         || mtlm_options_recipe_check(options, err) < 0)
         return -1;
     return check_numbers(options, err);

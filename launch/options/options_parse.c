@@ -15,6 +15,7 @@
 #include "launch/options/options_argp.h"
 #include "launch/options/options_check.h"
 #include "launch/options/options_checkpoint.h"
+#include "launch/options/options_finetune.h"
 #include "launch/options/options_note.h"
 #include "launch/options/options_parse.h"
 #include "launch/options/options_resolve.h"
@@ -291,9 +292,11 @@ static int set_line(struct mtlm_options *options, const struct line *line,
  * result. */
 static int complete(struct mtlm_options *options, struct mtlm_error *err)
 {
-    struct mtlm_options_checkpoint found;
-    int rc = mtlm_options_checkpoint_take(options, &found, err);
+    struct mtlm_options_checkpoint found = {0};
+    int rc = mtlm_options_finetune_begin(options, err);
 
+    if (rc == 0)
+        rc = mtlm_options_checkpoint_take(options, &found, err);
     if (rc == 0)
         rc = mtlm_options_resolve(options, err);
     if (rc == 0)

@@ -10,6 +10,7 @@
 
 #include "launch/options/option_table.h"
 #include "launch/options/options_checkpoint.h"
+#include "launch/options/options_finetune.h"
 #include "launch/options/options_note.h"
 #include "launch/options/options_prefer.h"
 #include "launch/options/options_recipe.h"
@@ -52,7 +53,8 @@ static int choose_all(struct mtlm_options *options, struct mtlm_error *err)
         || mtlm_options_given(options, MTLM_OPT_TRAIN_SAMPLES))
         return 0;
     options->train_iters = 1; /* the iteration never runs */
-    if (options->eval_only || mtlm_options_simulate_or_plan(options))
+    if (options->eval_only || mtlm_options_simulate_or_plan(options)
+        || mtlm_options_finetunes(options)) /* epochs are counted later */
         return 0;
     return mtlm_error_set(err, MTLM_EXIT_USAGE,
                           "--train-iters is missing (or --train-samples)%s; "
@@ -212,7 +214,8 @@ int mtlm_options_recipe_resolve(struct mtlm_options *o, struct mtlm_error *err)
 }
 
 /* Returns whether the options say how long the training is, and how fast it
- * learns.  A plan or a simulation does without. */
+ * learns.  A plan or a simulation does without, and so does a fine-tuning
+ * before its data is read. */
 static bool has_recipe(const struct mtlm_options *o)
 {
     return mtlm_options_given(o, MTLM_OPT_LR)
@@ -281,7 +284,8 @@ int mtlm_options_recipe_check(const struct mtlm_options *o,
     const struct mtlm_lr_schedule *s = &o->lr_schedule;
     char warmup[48], decay[48];
 
-    if (mtlm_options_simulate_or_plan(o) && !has_recipe(o))
+    if ((mtlm_options_simulate_or_plan(o) || mtlm_options_finetunes(o))
+        && !has_recipe(o))
         return 0;
     if (s->min_lr > s->lr)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,

@@ -52,7 +52,9 @@ static const enum mtlm_option_id of_run[] = {
     MTLM_OPT_NO_QUERY_KEY_LAYER_SCALING,
     MTLM_OPT_DATA_ARGS_PATH,
     MTLM_OPT_PER_SPLIT_DATA_ARGS_PATH,
-    MTLM_OPT_LOG_FORMAT};
+    MTLM_OPT_LOG_FORMAT,
+    MTLM_OPT_PRETRAINED_CHECKPOINT,
+    MTLM_OPT_PREDICTIONS};
 
 static const enum mtlm_option_id of_paths[] = {
     MTLM_OPT_VOCAB_FILE, MTLM_OPT_MERGE_FILE, MTLM_OPT_TOKENIZER_MODEL};
@@ -142,6 +144,7 @@ static bool is_other(enum mtlm_option_id option)
     case MTLM_OPTION_GROUP_OPTIMIZER:
     case MTLM_OPTION_GROUP_PRECISION:
     case MTLM_OPTION_GROUP_DATA:
+    case MTLM_OPTION_GROUP_TASKS:
         return !is_among(option, of_run, OF_RUN)
                && !is_among(option, of_model, OF_MODEL)
                && !is_among(option, of_samples, OF_SAMPLES);
@@ -238,9 +241,20 @@ static bool is_settled(const struct mtlm_options *o, enum mtlm_option_id option)
     return false;
 }
 
+/* Whether a fine-tuning takes an option of the pretraining: the model and its
+ * tokenizer. */
+static bool is_of_body(enum mtlm_option_id option)
+{
+    return mtlm_option_table[option].group == MTLM_OPTION_GROUP_MODEL
+           || option == MTLM_OPT_TOKENIZER_TYPE || option == MTLM_OPT_VOCAB_FILE
+           || option == MTLM_OPT_MERGE_FILE;
+}
+
 /* Whether this job takes the checkpoint's value of an option. */
 static bool is_taken(const struct mtlm_options *o, enum mtlm_option_id option)
 {
+    if (o->pretrained_dir && o->finetune && !is_of_body(option))
+        return false;
     if (option == MTLM_OPT_SEED && (o->finetune || o->no_load_rng))
         return false;
     if (o->finetune

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "launch/options/option_table.h"
+#include "launch/options/options_finetune.h"
 #include "launch/options/options_generate.h"
 #include "launch/options/options_note.h"
 #include "launch/options/options_prefer.h"
@@ -40,9 +41,11 @@ int mtlm_options_task_find(struct mtlm_options *options, const char *name,
 /* Refuses options of tasks in a job without. */
 static int refuse_alone(const struct mtlm_options *o, struct mtlm_error *err)
 {
-    static const enum mtlm_option_id of_tasks[] = {MTLM_OPT_VALID_DATA,
-                                                   MTLM_OPT_OVERLAPPING_EVAL,
-                                                   MTLM_OPT_STRICT_LAMBADA};
+    static const enum mtlm_option_id of_tasks[] = {
+        MTLM_OPT_VALID_DATA,       MTLM_OPT_TRAIN_DATA,
+        MTLM_OPT_EPOCHS,           MTLM_OPT_PRETRAINED_CHECKPOINT,
+        MTLM_OPT_KEEP_LAST_BATCH,  MTLM_OPT_PREDICTIONS,
+        MTLM_OPT_OVERLAPPING_EVAL, MTLM_OPT_STRICT_LAMBADA};
 
     for (size_t i = 0; i < LENGTH(of_tasks); i++)
         if (mtlm_options_source(o, of_tasks[i]) == MTLM_SOURCE_COMMAND_LINE)
@@ -74,23 +77,41 @@ static bool overlap_is_wanted(const struct mtlm_options *o)
            == MTLM_SOURCE_COMMAND_LINE;
 }
 
-static int check_contradictions(const struct mtlm_options *o,
-                                struct mtlm_error *err)
+/* Refuses what contradicts any task. */
+static int check_common(const struct mtlm_options *o, struct mtlm_error *err)
 {
     if (mtlm_options_generate_wanted(o))
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--task and --%s contradict each other; give one "
                               "of them",
                               mtlm_options_generate_name(o));
-    if (!o->load_dir)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--task needs --load DIR, the directory of the "
-                              "checkpoint");
     if (!o->valid_data)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--task %s needs --valid-data FILE; mtlm-dag "
                               "--task %s --help says where to get it",
                               o->task->name, o->task->name);
+    return 0;
+}
+
+/* Refuses what contradicts an evaluation alone. */
+static int check_contradictions(const struct mtlm_options *o,
+                                struct mtlm_error *err)
+{
+    static const enum mtlm_option_id of_training[] = {
+        MTLM_OPT_TRAIN_DATA, MTLM_OPT_EPOCHS, MTLM_OPT_KEEP_LAST_BATCH,
+        MTLM_OPT_PREDICTIONS};
+
+    if (!o->load_dir)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--task needs --load DIR, the directory of the "
+                              "checkpoint");
+    for (size_t i = 0; i < LENGTH(of_training); i++)
+        if (mtlm_options_source(o, of_training[i]) == MTLM_SOURCE_COMMAND_LINE)
+            return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                                  "--%s is not for --task %s, which does not "
+                                  "train",
+                                  mtlm_option_name(of_training[i]),
+                                  o->task->name);
     if (o->strict_lambada && o->task != &mtlm_task_lambada)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--strict-lambada is for --task lambada");
@@ -129,7 +150,11 @@ int mtlm_options_task_prepare(struct mtlm_options *options,
     if (!options->task_name)
         return refuse_alone(options, err);
     if (mtlm_options_task_find(options, options->task_name, err) < 0
-        || check_contradictions(options, err) < 0
+        || check_common(options, err) < 0)
+        return -1;
+    if (mtlm_options_finetunes(options))
+        return mtlm_options_finetune_prepare(options, err);
+    if (check_contradictions(options, err) < 0
         || refuse_outputs(options, err) < 0)
         return -1;
     options->eval_only = true;
@@ -165,6 +190,8 @@ int mtlm_options_task_resolve(struct mtlm_options *options,
                               "--task %s is for a %s; this model is a %s",
                               task->name, mtlm_model_family_name(task->family),
                               mtlm_model_family_name(options->model.family));
+    if (mtlm_options_finetunes(options))
+        return mtlm_options_finetune_resolve(options, err);
     if (task->family == MTLM_GPT
         && mtlm_options_tokenizer_need_text(options, "task", err) < 0)
         return -1;

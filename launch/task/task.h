@@ -7,6 +7,7 @@
 
 #include "graph/build/program.h"
 #include "models/model.h"
+#include "models/task/recipe.h"
 #include "models/task/scored_text.h"
 #include "models/text/tokenizer.h"
 
@@ -36,7 +37,18 @@ struct mtlm_task_entry {
     const char *commands;  /* how to run the task */
     const char *published; /* numbers of papers, printed after a result, too */
 
-    /* Reads the samples; NULL with the reason in err. */
+    /* Of fine-tuning: the head; its classes, or choices of a question; whether
+     * all files of --valid-data have one score.  open() reads files; the caller
+     * destroys the data.  NULL with the reason in err. */
+    enum mtlm_head_kind head;
+    int64_t classes;
+    bool together;
+    struct mtlm_task_data *(*open)(const char *const *path, int paths,
+                                   const struct mtlm_task_recipe *recipe,
+                                   struct mtlm_error *err);
+
+    /* Of an evaluation alone: reads the samples; NULL with the reason in err.
+     */
     struct mtlm_scored_text *(*read)(const struct mtlm_task_input *input,
                                      struct mtlm_error *err);
     /* Returns the result in a line, without newline; the caller frees it. */
@@ -47,7 +59,11 @@ struct mtlm_task_entry {
  * takes a line here and a file. */
 #define MTLM_TASK_LIST(TASK)                                                   \
     TASK(WIKITEXT103, wikitext103)                                             \
-    TASK(LAMBADA, lambada)
+    TASK(LAMBADA, lambada)                                                     \
+    TASK(MNLI, mnli)                                                           \
+    TASK(QQP, qqp)                                                             \
+    TASK(RACE, race)                                                           \
+    TASK(SQUAD, squad)
 
 #define TASK(NAME, name) extern const struct mtlm_task_entry mtlm_task_##name;
 MTLM_TASK_LIST(TASK)

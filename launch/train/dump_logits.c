@@ -14,8 +14,8 @@
 
 #include "launch/train/dump.h"
 #include "launch/train/dump_logits.h"
+#include "launch/train/microbatch_values.h"
 #include "models/weights/safetensors.h"
-#include "runtime/base/value16.h"
 
 struct mtlm_logits {
     struct mtlm_job *job;
@@ -25,26 +25,6 @@ struct mtlm_logits {
     int32_t *field[MTLM_FIELD_PRETRAINING];
     int64_t *sample;
 };
-
-/* Values of t of a microbatch as floats; the caller frees them. */
-static mtlm_real *read_microbatch(struct mtlm_logits *l,
-                                  const struct mtlm_tensor *t,
-                                  int64_t microbatch)
-{
-    const int64_t n = mtlm_tensor_elems(t);
-    mtlm_real *values = mtlm_calloc(n, sizeof(*values));
-    uint16_t *narrow;
-
-    if (t->dtype == MTLM_REAL) {
-        mtlm_run_read_microbatch(l->job->run, t, microbatch, values);
-        return values;
-    }
-    narrow = mtlm_calloc(n, sizeof(*narrow));
-    mtlm_run_read_microbatch(l->job->run, t, microbatch, narrow);
-    mtlm_value16_widen(t->dtype, narrow, n, values);
-    free(narrow);
-    return values;
-}
 
 /* Copies from [rows, b, cols] to rows first .. first + rows - 1 of the array
  * [b, all_rows, columns]. */
@@ -70,7 +50,7 @@ static void copy_logits(void *arg, int64_t microbatch)
 
     for (int i = 0; first < s; i++) {
         const struct mtlm_tensor *t = program->eval_logits.part[i];
-        mtlm_real *values = read_microbatch(l, t, microbatch);
+        mtlm_real *values = mtlm_microbatch_values(l->job->run, t, microbatch);
 
         place_rows(values, &t->shape, l->lm + sample * s * l->columns, first, s,
                    l->columns);
@@ -79,7 +59,7 @@ static void copy_logits(void *arg, int64_t microbatch)
     }
     if (l->answers) {
         const struct mtlm_tensor *t = program->eval_answers[0];
-        mtlm_real *values = read_microbatch(l, t, microbatch);
+        mtlm_real *values = mtlm_microbatch_values(l->job->run, t, microbatch);
 
         place_rows(values, &t->shape, l->answers + 2 * sample, 0, 1, 2);
         free(values);

@@ -7,6 +7,8 @@
 
 #include "launch/job/job_task.h"
 #include "launch/log/progress.h"
+#include "launch/train/answers.h"
+#include "launch/train/answers_text.h"
 #include "launch/train/dump_logits.h"
 #include "launch/train/train_private.h"
 #include "runtime/base/clock.h"
@@ -66,18 +68,43 @@ static bool measure_losses(struct mtlm_train *s, int64_t done,
     return whole;
 }
 
+/* Logs the scores of a fine-tuning after `done` iterations. */
+static void log_answers(struct mtlm_train *s, int64_t done,
+                        struct mtlm_answers *answers)
+{
+    const int64_t epoch = done / s->job->options.eval_interval;
+    struct mtlm_error err;
+    char *text;
+
+    if (!answers)
+        return;
+    if (mtlm_answers_gather(answers)) {
+        if (mtlm_answers_text(answers, epoch, &text, &err) == 0) {
+            mtlm_train_log_text(&s->log, text);
+        } else {
+            mtlm_progress_hide();
+            fprintf(stderr, "mtlm-dag: %s\n", err.text);
+            s->code = err.code;
+        }
+    }
+    mtlm_answers_end(answers);
+}
+
 /* All validations have the same samples, so a second validation after the same
  * iteration reuses the first result. */
 void mtlm_train_validate(struct mtlm_train *s, int64_t done, const char *on)
 {
     const int64_t start = mtlm_now_ns();
     const bool again = s->validated == done;
+    struct mtlm_answers *answers = again ? NULL : mtlm_answers_begin(s->job);
 
     if (!again && !measure_losses(s, done, NULL, s->validation)) {
+        mtlm_answers_end(answers);
         mtlm_train_log_cut(&s->log, mtlm_now_ns() - start);
         return;
     }
     s->validated = done;
+    log_answers(s, done, answers);
     mtlm_train_log_validation(&s->log, done, on, s->validation,
                               again ? 0 : mtlm_now_ns() - start);
     if (!s->text.has_validation)

@@ -75,7 +75,8 @@ static void test_contradictions_are_refused(void **state)
     refuses(TINY "--task wikitext10 --valid-data some",
             "unknown task 'wikitext10'; did you mean wikitext103?");
     refuses(TINY "--task xyz --valid-data some",
-            "unknown task 'xyz'; the tasks are wikitext103, lambada");
+            "unknown task 'xyz'; the tasks are wikitext103, lambada, "
+            "mnli, qqp, race, squad");
     refuses(TINY "--task lambada",
             "--task lambada needs --valid-data FILE; mtlm-dag --task lambada "
             "--help says where to get it");
@@ -141,14 +142,16 @@ static void test_each_task_has_help(void **state)
         assert_non_null(strstr(text, "Data (nothing is downloaded):\n  http"));
         assert_non_null(strstr(text, "Licence: "));
         assert_non_null(strstr(text, "MB"));
-        assert_non_null(strstr(text, "mtlm-dag --load DIR --task"));
+        snprintf(line, sizeof(line), "--task %s ", mtlm_tasks[i]->name);
+        assert_non_null(strstr(text, line));
         assert_non_null(strstr(text, "arXiv"));
         for (char *at = text; *at; at += strcspn(at, "\n") + 1)
             assert_true(strcspn(at, "\n") < 80);
         free(text);
     }
     refuses("--task xyz --help",
-            "unknown task 'xyz'; the tasks are wikitext103, lambada");
+            "unknown task 'xyz'; the tasks are wikitext103, lambada, "
+            "mnli, qqp, race, squad");
 }
 
 int main(void)

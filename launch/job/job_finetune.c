@@ -1,0 +1,218 @@
+/* The data of a fine-tuning: files of a task become batches of epochs, and
+ * samples to evaluate on. */
+
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "launch/job/job_finetune.h"
+#include "launch/options/options_epochs.h"
+#include "models/text/blend_list.h"
+#include "runtime/base/memory.h"
+#include "runtime/base/plural.h"
+
+/* ---- samples ---- */
+
+static void read_batches(struct mtlm_samples *samples, int64_t sample,
+                         enum mtlm_field field, int64_t first, int64_t n,
+                         int32_t *values)
+{
+    const struct mtlm_job_finetune *f =
+        (const struct mtlm_job_finetune *) samples;
+    const int64_t epoch = sample / f->epoch_samples;
+    const int64_t place = sample % f->epoch_samples % samples->epoch;
+
+    mtlm_samples_read(&f->train->samples, epoch * samples->epoch + place, field,
+                      first, n, values);
+}
+
+/* The samples of all files, in the order of the files. */
+static void read_all(struct mtlm_samples *samples, int64_t sample,
+                     enum mtlm_field field, int64_t first, int64_t n,
+                     int32_t *values)
+{
+    const struct mtlm_job_finetune *f =
+        (const struct mtlm_job_finetune *) ((const char *) samples
+                                            - offsetof(struct mtlm_job_finetune,
+                                                       all));
+    const int64_t i = sample % f->samples;
+    int d = f->devs - 1;
+
+    while (f->dev[d].first > i)
+        d--;
+    mtlm_samples_read(&f->dev[d].data->samples, i - f->dev[d].first, field,
+                      first, n, values);
+}
+
+/* ---- files ---- */
+
+static struct mtlm_task_data *open_data(struct mtlm_job *job, bool training,
+                                        char *const *path, int paths,
+                                        struct mtlm_error *err)
+{
+    const struct mtlm_options *o = &job->options;
+    const struct mtlm_task_recipe recipe = {.tokenizer = o->tokenizer,
+                                            .seq_length = o->model.seq_length,
+                                            .training = training,
+                                            .seed = o->seed};
+    struct mtlm_task_data *data =
+        o->task->open((const char *const *) path, paths, &recipe, err);
+
+    if (!data)
+        return NULL;
+    if (data->labelled)
+        return data;
+    mtlm_samples_destroy(&data->samples);
+    mtlm_error_set(err, MTLM_EXIT_INPUT,
+                   "%s: these are test data without classes, which give no "
+                   "score",
+                   path[0]);
+    return NULL;
+}
+
+static int open_train(struct mtlm_job *job, struct mtlm_error *err)
+{
+    struct mtlm_job_finetune *f = job->finetune;
+    struct mtlm_blend_list list;
+
+    if (job->options.eval_only)
+        return 0;
+    if (mtlm_blend_list_parse(job->options.train_data, "--train-data", &list,
+                              err)
+        < 0)
+        return -1;
+    f->train = open_data(job, true, list.prefix, list.n, err);
+    mtlm_blend_list_free(&list);
+    if (!f->train)
+        return mtlm_error_prefix(err, "--train-data");
+    f->batches =
+        (struct mtlm_samples){.seq_length = job->options.model.seq_length,
+                              .epoch = f->train->samples.epoch,
+                              .read = read_batches};
+    job->train.samples = &f->batches;
+    return 0;
+}
+
+static int add_dev(struct mtlm_job *job, char *const *path, int paths,
+                   struct mtlm_error *err)
+{
+    struct mtlm_job_finetune *f = job->finetune;
+    struct mtlm_job_dev *dev;
+    struct mtlm_task_data *data = open_data(job, false, path, paths, err);
+
+    if (!data)
+        return mtlm_error_prefix(err, "--valid-data");
+    f->dev = mtlm_realloc(f->dev, f->devs + 1, sizeof(*f->dev));
+    dev = &f->dev[f->devs++];
+    *dev = (struct mtlm_job_dev){
+        .path = mtlm_strdup(path[0]), .data = data, .first = f->samples};
+    for (int i = 1; i < paths; i++)
+        dev->path = mtlm_join(dev->path, " ", path[i]);
+    f->samples += data->samples.epoch;
+    return 0;
+}
+
+static int open_devs(struct mtlm_job *job, struct mtlm_error *err)
+{
+    const struct mtlm_options *o = &job->options;
+    struct mtlm_job_finetune *f = job->finetune;
+    struct mtlm_blend_list list;
+    int rc = 0;
+
+    if (mtlm_blend_list_parse(o->valid_data, "--valid-data", &list, err) < 0)
+        return -1;
+    for (int i = 0; i < list.n && rc == 0; i += o->task->together ? list.n : 1)
+        rc = add_dev(job, list.prefix + i, o->task->together ? list.n : 1, err);
+    mtlm_blend_list_free(&list);
+    f->all = (struct mtlm_samples){.seq_length = o->model.seq_length,
+                                   .epoch = f->samples,
+                                   .read = read_all};
+    job->valid.samples = &f->all;
+    return rc;
+}
+
+/* Sets the batches of an epoch.  Returns the iterations. */
+static int64_t count_epoch(struct mtlm_job *job)
+{
+    const struct mtlm_options *o = &job->options;
+    struct mtlm_job_finetune *f = job->finetune;
+    const int64_t more = o->keep_last_batch ? o->global_batch_size - 1 : 0;
+    const int64_t iterations =
+        f->train ? (f->batches.epoch + more) / o->global_batch_size : 0;
+
+    f->epoch_samples = iterations * o->global_batch_size;
+    return iterations;
+}
+
+int mtlm_job_finetune_open(struct mtlm_job *job, struct mtlm_error *err)
+{
+    struct mtlm_options *o = &job->options;
+    const int64_t batch = o->global_batch_size;
+    int64_t iterations;
+
+    job->finetune = mtlm_calloc(1, sizeof(*job->finetune));
+    if (open_train(job, err) < 0 || open_devs(job, err) < 0)
+        return -1;
+    iterations = count_epoch(job);
+    if (iterations == 0 && !o->eval_only)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--train-data has %" PRId64
+                              " samples, less than --global-batch-size %" PRId64
+                              "; --keep-last-batch fills up the batch",
+                              job->finetune->batches.epoch, batch);
+    if (mtlm_options_epochs_set(
+            o, iterations, (job->finetune->samples + batch - 1) / batch, err)
+        < 0)
+        return -1;
+    job->wish.eval_iters = o->eval_iters;
+    job->wish.config.lr_schedule = o->lr_schedule;
+    return 0;
+}
+
+void mtlm_job_finetune_close(struct mtlm_job *job)
+{
+    struct mtlm_job_finetune *f = job->finetune;
+
+    if (!f)
+        return;
+    if (f->train)
+        mtlm_samples_destroy(&f->train->samples);
+    for (int i = 0; i < f->devs; i++) {
+        mtlm_samples_destroy(&f->dev[i].data->samples);
+        free(f->dev[i].path);
+    }
+    free(f->dev);
+    free(f);
+    job->finetune = NULL;
+}
+
+/* ---- words ---- */
+
+void mtlm_job_finetune_print(const struct mtlm_job *job)
+{
+    const struct mtlm_options *o = &job->options;
+    const struct mtlm_job_finetune *f = job->finetune;
+
+    printf("task: %s", o->task->name);
+    if (f->train)
+        printf(", %" PRId64 " sample%s to train on, %" PRId64
+               " iteration%s of an epoch, %" PRId64 " epoch%s",
+               f->batches.epoch, mtlm_plural(f->batches.epoch),
+               o->eval_interval, mtlm_plural(o->eval_interval), o->epochs,
+               mtlm_plural(o->epochs));
+    if (f->train && f->train->left_out > 0)
+        printf(", %" PRId64 " left out", f->train->left_out);
+    printf("; %" PRId64 " sample%s to evaluate on\n", f->samples,
+           mtlm_plural(f->samples));
+}
+
+char *mtlm_job_finetune_describe(const struct mtlm_job *job)
+{
+    const struct mtlm_job_finetune *f = job->finetune;
+    const struct mtlm_task_data *data = f->train ? f->train : f->dev[0].data;
+
+    return mtlm_sprintf("%" PRId64 " samples of %s, hash %016" PRIx64,
+                        data->samples.epoch, job->options.task->name,
+                        data->hash);
+}

@@ -1,0 +1,42 @@
+#ifndef MTLM_JOB_FINETUNE_H
+#define MTLM_JOB_FINETUNE_H
+
+#include "launch/job/job.h"
+#include "models/task/recipe.h"
+
+/* Samples of a fine-tuning, and where each comes from. */
+
+/* Data to evaluate on: a file, or all files with one score. */
+struct mtlm_job_dev {
+    char *path; /* as given; of several files with blanks between */
+    struct mtlm_task_data *data;
+    int64_t first; /* its first sample among those of all files */
+};
+
+struct mtlm_job_finetune {
+    /* The training's samples: epochs of whole batches.  The last batch of an
+     * epoch is dropped, or filled up with the epoch's first samples. */
+    struct mtlm_samples batches;
+    struct mtlm_task_data *train; /* NULL: the job only evaluates */
+    int64_t epoch_samples;        /* of an epoch's batches */
+    /* The samples to evaluate on: of all files, then again from the first. */
+    struct mtlm_samples all;
+    struct mtlm_job_dev *dev; /* [devs] */
+    int devs;
+    int64_t samples; /* of all files */
+};
+
+/* Reads the data of the task, and sets the iterations and evaluations of the
+ * options. */
+int mtlm_job_finetune_open(struct mtlm_job *job, struct mtlm_error *err);
+
+/* Prints the task and its data.  For rank 0. */
+void mtlm_job_finetune_print(const struct mtlm_job *job);
+
+/* Returns one line about the data.  The caller frees the line. */
+char *mtlm_job_finetune_describe(const struct mtlm_job *job);
+
+/* Frees the data.  Does nothing without fine-tuning. */
+void mtlm_job_finetune_close(struct mtlm_job *job);
+
+#endif /* MTLM_JOB_FINETUNE_H */

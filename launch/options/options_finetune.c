@@ -1,0 +1,177 @@
+/* Fine-tuning: which options a task needs, refuses and ignores. */
+
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "launch/options/option_table.h"
+#include "launch/options/options_finetune.h"
+#include "launch/options/options_note.h"
+#include "launch/options/options_prefer.h"
+#include "models/weights/checkpoint_dir.h"
+#include "runtime/base/memory.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Batches of an evaluation in plans, before the data is read: enough for all
+ * slots. */
+enum { PLANNED_BATCHES = 1000 };
+
+bool mtlm_options_finetunes(const struct mtlm_options *options)
+{
+    return options->task && options->task->open;
+}
+
+/* ---- before the checkpoint ---- */
+
+/* Whether dir has a checkpoint: 1 or 0; -1: dir cannot be read. */
+static int has_checkpoint(const char *dir, struct mtlm_error *err)
+{
+    struct mtlm_checkpoint_id id;
+
+    return dir ? mtlm_checkpoint_dir_newest(dir, NULL, &id, err) : 0;
+}
+
+int mtlm_options_finetune_begin(struct mtlm_options *options,
+                                struct mtlm_error *err)
+{
+    const struct mtlm_task_entry *task =
+        options->task_name ? mtlm_task_find(options->task_name) : NULL;
+    int found;
+
+    if (!options->pretrained_dir)
+        return 0;
+    if (!task || !task->open)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--pretrained-checkpoint is for --task mnli, "
+                              "qqp, race or squad");
+    found = has_checkpoint(options->load_dir, err);
+    if (found < 0)
+        return -1;
+    if (found > 0) {
+        mtlm_options_note(options,
+                          "--pretrained-checkpoint is not used: --load %s has "
+                          "a checkpoint to continue",
+                          options->load_dir);
+        return 0;
+    }
+    found = has_checkpoint(options->pretrained_dir, err);
+    if (found == 0)
+        mtlm_error_set(err, MTLM_EXIT_INPUT,
+                       "--pretrained-checkpoint %s: there is no checkpoint",
+                       options->pretrained_dir);
+    if (found <= 0)
+        return -1;
+    free(options->load_dir);
+    options->load_dir = mtlm_strdup(options->pretrained_dir);
+    options->source[MTLM_OPT_LOAD] = MTLM_SOURCE_COMMAND_LINE;
+    options->finetune = true;
+    return 0;
+}
+
+/* ---- what follows from the options ---- */
+
+static int check_given(const struct mtlm_options *o, struct mtlm_error *err)
+{
+    static const enum mtlm_option_id of_others[] = {
+        MTLM_OPT_TRAIN_ITERS,       MTLM_OPT_TRAIN_SAMPLES,
+        MTLM_OPT_RAMPUP_BATCH_SIZE, MTLM_OPT_OVERLAPPING_EVAL,
+        MTLM_OPT_STRICT_LAMBADA,    MTLM_OPT_SYNTHETIC};
+
+    for (size_t i = 0; i < LENGTH(of_others); i++)
+        if (mtlm_options_source(o, of_others[i]) == MTLM_SOURCE_COMMAND_LINE)
+            return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                                  "--%s is not for --task %s, which counts "
+                                  "--epochs",
+                                  mtlm_option_name(of_others[i]),
+                                  o->task->name);
+    if (!o->train_data && !o->eval_only)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--task %s needs --train-data FILE...; mtlm-dag "
+                              "--task %s --help says where to get it",
+                              o->task->name, o->task->name);
+    if (o->predictions && o->task->head != MTLM_HEAD_SPAN)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--predictions is for --task squad");
+    return 0;
+}
+
+/* Forgets the course of a pretraining, which a preset or a checkpoint gave, and
+ * its data. */
+static void forget_pretraining(struct mtlm_options *o)
+{
+    static const enum mtlm_option_id of_pretraining[] = {
+        MTLM_OPT_TRAIN_ITERS,
+        MTLM_OPT_TRAIN_SAMPLES,
+        MTLM_OPT_RAMPUP_BATCH_SIZE,
+        MTLM_OPT_DATA_PATH,
+        MTLM_OPT_DATA_ARGS_PATH,
+        MTLM_OPT_TRAIN_DATA_PATH,
+        MTLM_OPT_VALID_DATA_PATH,
+        MTLM_OPT_TEST_DATA_PATH,
+        MTLM_OPT_PER_SPLIT_DATA_ARGS_PATH,
+        MTLM_OPT_MOCK_DATA,
+        MTLM_OPT_EVAL_ITERS,
+        MTLM_OPT_EVAL_INTERVAL};
+    static const enum mtlm_option_id of_course[] = {
+        MTLM_OPT_LR_DECAY_ITERS, MTLM_OPT_LR_DECAY_SAMPLES,
+        MTLM_OPT_LR_WARMUP_ITERS, MTLM_OPT_LR_WARMUP_SAMPLES,
+        MTLM_OPT_LR_WARMUP_FRACTION};
+
+    for (size_t i = 0; i < LENGTH(of_pretraining); i++) {
+        if (mtlm_options_source(o, of_pretraining[i])
+            == MTLM_SOURCE_COMMAND_LINE)
+            mtlm_options_note(o, "--%s has no effect with --task",
+                              mtlm_option_name(of_pretraining[i]));
+        mtlm_options_forget(o, of_pretraining[i]);
+    }
+    for (size_t i = 0; i < LENGTH(of_course); i++)
+        if (mtlm_options_source(o, of_course[i]) == MTLM_SOURCE_PRESET)
+            mtlm_options_forget(o, of_course[i]);
+    if (mtlm_options_source(o, MTLM_OPT_LR) == MTLM_SOURCE_PRESET)
+        o->source[MTLM_OPT_LR] = MTLM_SOURCE_DEFAULT;
+}
+
+int mtlm_options_finetune_prepare(struct mtlm_options *options,
+                                  struct mtlm_error *err)
+{
+    if (check_given(options, err) < 0)
+        return -1;
+    forget_pretraining(options);
+    options->eval_iters = PLANNED_BATCHES;
+    options->eval_interval = 1;
+    return 0;
+}
+
+int mtlm_options_finetune_resolve(struct mtlm_options *options,
+                                  struct mtlm_error *err)
+{
+    struct mtlm_model *model = &options->model;
+    const struct mtlm_task_entry *task = options->task;
+
+    if (!options->tokenizer || !options->tokenizer->bert)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--task %s needs the WordPiece vocabulary of the "
+                              "model: give --vocab-file",
+                              task->name);
+    model->head = task->head;
+    model->classes = task->classes;
+    model->binary_head = false;
+    return 0;
+}
+
+int mtlm_options_finetune_check(const struct mtlm_options *options,
+                                struct mtlm_error *err)
+{
+    const int64_t choices = mtlm_model_choices(&options->model);
+
+    if (options->micro_batch_size % choices == 0)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "--micro-batch-size %" PRId64
+                          " cuts a question of --task %s, which is %" PRId64
+                          " samples; give a multiple of %" PRId64,
+                          options->micro_batch_size, options->task->name,
+                          choices, choices);
+}

@@ -1,0 +1,140 @@
+/* Scores of answers: accuracy of each file, or exact match and F1. */
+
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "launch/job/job_finetune.h"
+#include "launch/train/answers_text.h"
+#include "models/task/accuracy.h"
+#include "models/task/predictions.h"
+#include "models/task/squad_answer.h"
+#include "models/task/squad_score.h"
+#include "runtime/base/memory.h"
+
+/* In SQuAD 2.0: the text is empty if no answer is at least as likely. */
+static const double threshold = 0;
+
+/* ---- classes and choices ---- */
+
+static struct mtlm_accuracy accuracy_of(const struct mtlm_answers *a,
+                                        int64_t first, int64_t end)
+{
+    struct mtlm_accuracy accuracy = {0};
+
+    for (int64_t i = 0; i < a->n; i++)
+        if (a->answer[i].sample >= first && a->answer[i].sample < end) {
+            accuracy.right += a->answer[i].right;
+            accuracy.all++;
+        }
+    return accuracy;
+}
+
+static char *accuracy_text(const char *what, struct mtlm_accuracy accuracy)
+{
+    return mtlm_sprintf("%s: accuracy %.2f %% (%" PRId64 " of %" PRId64 ")",
+                        what, mtlm_accuracy_percent(&accuracy), accuracy.right,
+                        accuracy.all);
+}
+
+static char *accuracies(const struct mtlm_answers *a)
+{
+    const struct mtlm_job_finetune *f = a->job->finetune;
+    char *all = NULL, *text;
+
+    for (int i = 0; i < f->devs; i++) {
+        const struct mtlm_job_dev *dev = &f->dev[i];
+
+        text = accuracy_text(
+            dev->path,
+            accuracy_of(a, dev->first, dev->first + dev->data->samples.epoch));
+        all = mtlm_join(all, " | ", text);
+        free(text);
+    }
+    if (f->devs > 1) {
+        text = accuracy_text("all", accuracy_of(a, 0, f->samples));
+        all = mtlm_join(all, " | ", text);
+        free(text);
+    }
+    return all;
+}
+
+/* ---- SQuAD ---- */
+
+/* Returns the spans of all windows, in the files' order. */
+static struct mtlm_span *sort_spans(const struct mtlm_answers *a)
+{
+    struct mtlm_span *span =
+        mtlm_calloc(a->job->finetune->samples, sizeof(*span));
+
+    for (int64_t i = 0; i < a->n; i++)
+        span[a->answer[i].sample] = a->answer[i].span;
+    return span;
+}
+
+static char *scores_text(const struct mtlm_squad *squad,
+                         const struct mtlm_squad_scores *s)
+{
+    if (!squad->negative)
+        return mtlm_sprintf("exact match %.2f, F1 %.2f of %" PRId64
+                            " questions",
+                            s->all.exact, s->all.f1, s->all.questions);
+    return mtlm_sprintf("exact match %.2f, F1 %.2f of %" PRId64
+                        " questions | with the best thresholds %.2f, %.2f | "
+                        "answerable %.2f, %.2f | unanswerable %.2f, %.2f",
+                        s->all.exact, s->all.f1, s->all.questions,
+                        s->best_exact, s->best_f1, s->answerable.exact,
+                        s->answerable.f1, s->unanswerable.exact,
+                        s->unanswerable.f1);
+}
+
+static int squad_text(const struct mtlm_answers *a, char **text,
+                      struct mtlm_error *err)
+{
+    const struct mtlm_squad *squad =
+        (const struct mtlm_squad *) a->job->finetune->dev[0].data;
+    const char *path = a->job->options.predictions;
+    const int64_t n = squad->questions;
+    struct mtlm_span *span = sort_spans(a);
+    char **answer = mtlm_calloc(n, sizeof(*answer));
+    double *difference = mtlm_calloc(n, sizeof(*difference));
+    struct mtlm_squad_scores scores;
+    int rc;
+
+    for (int64_t i = 0; i < n; i++)
+        answer[i] =
+            mtlm_squad_answer(squad, i, span + squad->question[i].window,
+                              threshold, &difference[i]);
+    mtlm_squad_score(squad, answer, difference, &scores);
+    *text = scores_text(squad, &scores);
+    rc = path ? mtlm_predictions_write(path, squad, answer, err) : 0;
+    for (int64_t i = 0; i < n; i++)
+        free(answer[i]);
+    free(answer);
+    free(difference);
+    free(span);
+    if (rc < 0)
+        free(*text);
+    return rc;
+}
+
+int mtlm_answers_text(const struct mtlm_answers *answers, int64_t epoch,
+                      char **text, struct mtlm_error *err)
+{
+    const struct mtlm_options *o = &answers->job->options;
+    char *scores;
+
+    if (o->task->head == MTLM_HEAD_SPAN) {
+        if (squad_text(answers, &scores, err) < 0)
+            return -1;
+    } else {
+        scores = accuracies(answers);
+    }
+    *text = o->eval_only
+                ? mtlm_sprintf("%s: %s", o->task->name, scores)
+                : mtlm_sprintf("%s, epoch %" PRId64 " of %" PRId64 ": %s",
+                               o->task->name, epoch, o->epochs, scores);
+    free(scores);
+    return 0;
+}

@@ -1,0 +1,12 @@
+#ifndef MTLM_ANSWERS_TEXT_H
+#define MTLM_ANSWERS_TEXT_H
+
+#include "launch/train/answers.h"
+
+/* Sets *text to the scores of all answers after an epoch, without a newline at
+ * the end; the caller frees the text.  Writes the file of --predictions.  -1
+ * and MTLM_EXIT_IO: the file cannot be written. */
+int mtlm_answers_text(const struct mtlm_answers *answers, int64_t epoch,
+                      char **text, struct mtlm_error *err);
+
+#endif /* MTLM_ANSWERS_TEXT_H */

@@ -1,0 +1,161 @@
+/* --task mnli, qqp, race and squad: the head, what a pretraining's recipe
+ * leaves behind, epochs, and what is refused. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "launch/options/options_epochs.h"
+#include "launch/options/options_finetune.h"
+#include "tests/launch/parse.h"
+
+#define VOCAB "test_options_finetune.vocab"
+#define BERT "--model bert-tiny --vocab-file " VOCAB " "
+#define DATA "--train-data a b --valid-data c --lr 1e-4 "
+
+static int write_vocabulary(void **state)
+{
+    FILE *file = fopen(VOCAB, "w");
+
+    fputs("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n", file);
+    fclose(file);
+    return parse_setup(state);
+}
+
+static int remove_vocabulary(void **state)
+{
+    unlink(VOCAB);
+    return parse_teardown(state);
+}
+
+static void test_a_task_sets_the_head(void **state)
+{
+    static const struct {
+        const char *line;
+        enum mtlm_head_kind head;
+        int64_t classes;
+    } cases[] = {
+        {BERT DATA "--task MNLI", MTLM_HEAD_CLASSIFICATION, 3},
+        {BERT DATA "--task qqp", MTLM_HEAD_CLASSIFICATION, 2},
+        {BERT DATA "--task race --micro-batch-size 8", MTLM_HEAD_CHOICE, 4},
+        {BERT DATA "--task squad --predictions p", MTLM_HEAD_SPAN, 0},
+    };
+
+    (void) state;
+    for (int i = 0; i < 4; i++) {
+        accepts(cases[i].line);
+        assert_true(mtlm_options_finetunes(&options));
+        assert_int_equal(options.model.head, cases[i].head);
+        assert_int_equal(options.model.classes, cases[i].classes);
+        assert_false(options.model.binary_head || options.eval_only);
+        assert_string_equal(options.train_data, "a b");
+        assert_int_equal(options.epochs, 3);
+    }
+}
+
+/* The warm-up of the preset counts iterations of a pretraining. */
+static void test_the_recipe_of_a_pretraining_does_not_count(void **state)
+{
+    struct mtlm_error err;
+
+    (void) state;
+    accepts_config("data-path = words\neval-iters = 3\n",
+                   BERT DATA "--task mnli --global-batch-size 32 --epochs 5 "
+                             "--micro-batch-size 8 --lr-warmup-fraction 0.1");
+    assert_null(options.data_path);
+    assert_int_equal(mtlm_options_epochs_set(&options, 100, 7, &err), 0);
+    assert_int_equal(options.train_iters, 500);
+    assert_int_equal(options.eval_interval, 100);
+    assert_int_equal(options.eval_iters, 7);
+    assert_true(options.lr_schedule.decay_samples == 500 * 32);
+    assert_true(options.lr_schedule.warmup_samples == 50 * 32);
+    refuses(BERT "--train-data a --valid-data c --task mnli",
+            "--lr is missing; give it, or start from a preset such as "
+            "--model gpt-tiny");
+}
+
+/* Megatron-LM's flag is no number of checkpoints. */
+static void test_keep_last_without_a_value_is_about_batches(void **state)
+{
+    (void) state;
+    accepts(BERT DATA "--task mnli --keep-last --epochs 2");
+    assert_true(options.keep_last_batch);
+    assert_int_equal(options.keep_last, 0);
+    assert_string_equal(options.notes,
+                        "--keep-last is spelled --keep-last-batch here");
+    accepts(BERT DATA "--task mnli --save x --keep-last 2");
+    assert_false(options.keep_last_batch);
+    assert_int_equal(options.keep_last, 2);
+}
+
+/* examples/finetune_mnli_distributed.sh of v2.6 without its checkpoint, which
+ * also tells that the model is a BERT. */
+static void test_megatrons_script_is_understood(void **state)
+{
+    (void) state;
+    accepts("--model-type bert --task MNLI --seed 1234 --train-data a "
+            "--valid-data b c --tokenizer-type BertWordPieceLowerCase "
+            "--vocab-file " VOCAB " --epochs 5 --tensor-model-parallel-size 1 "
+            "--num-layers 24 --hidden-size 1024 --num-attention-heads 16 "
+            "--micro-batch-size 8 --activations-checkpoint-method uniform --lr "
+            "5.0e-5 "
+            "--lr-decay-style linear --lr-warmup-fraction 0.065 --seq-length "
+            "512 --max-position-embeddings 512 --save-interval 500000 --save d "
+            "--log-interval 10 --eval-interval 100 --eval-iters 50 "
+            "--weight-decay 1.0e-1 --fp16");
+    assert_string_equal(options.valid_data, "b c");
+    assert_int_equal(options.epochs, 5);
+    assert_non_null(
+        strstr(options.notes, "--eval-interval has no effect with --task"));
+}
+
+static void test_contradictions_are_refused(void **state)
+{
+    (void) state;
+    refuses(BERT "--task mnli --valid-data c --lr 1",
+            "--task mnli needs --train-data FILE...; mtlm-dag --task mnli "
+            "--help says where to get it");
+    refuses(BERT "--task mnli --train-data c --lr 1",
+            "--task mnli needs --valid-data FILE; mtlm-dag --task mnli --help "
+            "says where to get it");
+    refuses(BERT DATA "--task mnli --train-iters 5",
+            "--train-iters is not for --task mnli, which counts --epochs");
+    refuses(BERT DATA "--task mnli --predictions p",
+            "--predictions is for --task squad");
+    refuses(BERT DATA "--task race --micro-batch-size 6 --global-batch-size 12",
+            "--micro-batch-size 6 cuts a question of --task race, which is 4 "
+            "samples; give a multiple of 4");
+    refuses("--model bert-tiny " DATA "--task mnli",
+            "--task mnli needs the WordPiece vocabulary of the model: give "
+            "--vocab-file");
+    refuses("--model gpt-tiny " DATA "--task mnli",
+            "--task mnli is for a BERT; this model is a GPT");
+    refuses("--model gpt-tiny --pretrained-checkpoint x",
+            "--pretrained-checkpoint is for --task mnli, qqp, race or squad");
+    refuses("--model gpt-tiny --load x --task lambada --valid-data c "
+            "--epochs 2",
+            "--epochs is not for --task lambada, which does not train");
+    refuses("--model gpt-tiny --train-data c",
+            "--train-data is for --task NAME");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_task_sets_the_head),
+        cmocka_unit_test(test_the_recipe_of_a_pretraining_does_not_count),
+        cmocka_unit_test(test_keep_last_without_a_value_is_about_batches),
+        cmocka_unit_test(test_megatrons_script_is_understood),
+        cmocka_unit_test(test_contradictions_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, write_vocabulary, remove_vocabulary);
+}

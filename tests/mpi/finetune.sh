@@ -1,0 +1,127 @@
+#!/bin/bash
+# --task mnli, qqp, race, squad: the whole path from text to scores.  A model
+# learns its training data by heart, so answers belong to their questions; all
+# layouts have the same scores; the file of answers has the printed scores; a run
+# continues, and an evaluation repeats the scores; what does not fit is refused.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+tree=$(cd "$OLDPWD" && cd "${srcdir:-.}" && pwd)
+python=${PYTHON:-python3}
+
+"$python" "$tree/perf/tasks" made --train 64 --dev 18 >said 2>&1 || { cat said; exit 1; }
+"${program%/*}/mtlm-preprocess" --input made/stories.txt --output-prefix made/text \
+    --tokenizer-type BertWordPieceLowerCase --vocab-file made/vocab.txt \
+    --split-sentences >said 2>&1 || { cat said; exit 1; }
+words=(--vocab-file made/vocab.txt --tokenizer-type BertWordPieceLowerCase)
+bert=(--model-type bert --num-layers 2 --hidden-size 64 --num-attention-heads 4
+    --seq-length 80 --micro-batch-size 8 --eval-iters 0)
+well 1 "${bert[@]}" "${words[@]}" --train-iters 20 --lr 2e-3 \
+    --data-path made/text_text_sentence --split 100,0,0 --save pre --no-save-optim
+
+declare -A train=([mnli]=made/MNLI/train.tsv [qqp]=made/QQP/train.tsv
+    [race]=made/RACE/train/middle [squad]=made/SQuAD/train-v1.1.json)
+declare -A dev=([mnli]=made/MNLI/dev_matched.tsv [qqp]=made/QQP/dev.tsv
+    [race]=made/RACE/dev/middle [squad]=made/SQuAD/dev-v1.1.json)
+tune=(--pretrained-checkpoint pre "${words[@]}" --micro-batch-size 8
+    --global-batch-size 16 --lr 1e-3 --lr-decay-style constant)
+
+# scores: the lines of scores in out, without other lines.
+scores() {
+    grep -E '^(mnli|qqp|race|squad)(, epoch .*)?: ' out
+}
+
+# by_heart TASK EPOCHS LEAST: fine-tunes and evaluates on the same data.  The
+# last score must be LEAST or more, which is far above chance.
+by_heart() {
+    well 1 --task "$1" "${tune[@]}" --train-data "${train[$1]}" \
+        --valid-data "${train[$1]}" --epochs "$2" \
+        --hidden-dropout 0 --attention-dropout 0
+    [ "$(scores | wc -l)" -eq "$2" ] || fail "$1: $(scores)"
+    scores | tail -1 | grep -oE '(accuracy|exact match) [0-9.]+' | awk -v least="$3" \
+        '$NF >= least { good = 1 } END { exit !good }' \
+        || fail "$1 is not learned by heart: $(scores | tail -1)"
+}
+by_heart mnli 40 80
+by_heart qqp 40 80
+by_heart race 60 60
+by_heart squad 60 40
+
+# Layouts: the same scores; of pipelines also the same weights.
+for task in mnli race squad; do
+    files=("${dev[$task]}" "${dev[$task]}")
+    of=(--task "$task" "${tune[@]}" --train-data "${train[$task]}" --epochs 1
+        --weight-hash --valid-data "${files[@]}")
+    [ "$task" != squad ] || of=("${of[@]:0:${#of[@]}-1}" --predictions answers)
+    well 1 "${of[@]}"
+    scores >"$task.scores"
+    grep 'weight hash' out >"$task.hash"
+    layouts=('1 2 --schedule=zb-h1' '2 1 --sequence-parallel')
+    [ "$task" = mnli ] || layouts=('1 1 --use-distributed-optimizer')
+    ! full_tier || layouts+=('2 2 --recompute-granularity=full' '2 1' '1 2 --row-parts=3')
+    for layout in "${layouts[@]}"; do
+        # shellcheck disable=SC2086 # several words
+        set -- $layout
+        layout "$1" "$2"
+        [ "$ranks" -gt 1 ] || ranks=2
+        well "$ranks" "${of[@]}" "${parallel[@]}" ${3:+"$3"}
+        scores | diff "$task.scores" - >differs || fail "$task, $layout: $(cat differs)"
+        [ "$1 ${3-}" != '1 --schedule=zb-h1' ] || grep 'weight hash' out | diff "$task.hash" - \
+            || fail "$task, $layout: other weights"
+    done
+done
+
+# The file of answers, by the definition of the official script.
+"$python" - "$tree" made/SQuAD/dev-v1.1.json answers <<'END' >computed || fail 'the file of answers'
+import json, sys
+sys.path.insert(0, sys.argv[1] + "/tests/models")
+import task_oracle
+with open(sys.argv[2]) as data, open(sys.argv[3]) as answers:
+    data, answers = json.load(data)["data"], json.load(answers)
+exact, f1 = [], []
+for q in (q for a in data for p in a["paragraphs"] for q in p["qas"]):
+    right, said = [a["text"] for a in q["answers"]], answers[q["id"]]
+    normal = task_oracle.normalize
+    exact.append(max(normal(r) == normal(said) for r in right))
+    f1.append(max(task_oracle.f1(r, said, False) for r in right))
+n = len(exact)
+print(f"exact match {100 * sum(exact) / n:.2f}, F1 {100 * sum(f1) / n:.2f} of {n} questions")
+END
+grep -qF "$(cat computed)" squad.scores || fail "$(cat computed) is not $(cat squad.scores)"
+
+# A run in two pieces has the weights of one; its evaluation has its scores.  The
+# last batch of an epoch: 64 pairs are 2 batches of 24, and 3 if filled up.
+of=(--task MNLI "${tune[@]}" --global-batch-size 24 --train-data "${train[mnli]}"
+    --valid-data "${dev[mnli]}" --epochs 2 --keep-last)
+well 1 "${of[@]}" --weight-hash
+grep -q 'task: mnli, 64 samples to train on, 3 iterations of an epoch, 2 epochs; 18 samples to' out \
+    || fail "batches of an epoch: $(grep '^task' out)"
+scores >whole.scores
+grep 'weight hash' out >whole.hash
+well 1 "${of[@]}" --save tuned --exit-interval 4
+well 1 "${of[@]}" --load tuned --save tuned --weight-hash
+grep 'weight hash' out | diff whole.hash - || fail 'a run in two pieces has other weights'
+scores | diff <(tail -1 whole.scores) - || fail 'a run in two pieces has other scores'
+well 1 --load tuned --eval-only
+[ "$(scores | grep -o 'accuracy.*')" = "$(tail -1 whole.scores | grep -o 'accuracy.*')" ] \
+    || fail "an evaluation: $(scores), not $(tail -1 whole.scores)"
+
+# refused CODE TEXT OPTION...: in one line.
+refused() {
+    local code=$1 text=$2
+    shift 2
+    job 1 "$@"
+    [ "$rc" -eq "$code" ] && [ "$(wc -l <err)" -eq 1 ] && grep -qF -- "$text" err \
+        || fail "$*: $rc, $(cat err)"
+}
+of=(--task mnli "${tune[@]}" --train-data "${train[mnli]}" --valid-data "${dev[mnli]}")
+refused 2 'was saved with --hidden-size 64, this job has 128' "${of[@]}" --hidden-size 128
+head -40 made/vocab.txt >few.txt
+refused 2 'was saved with --vocab-size' "${of[@]}" --vocab-file few.txt
+refused 2 'needs --train-data FILE...' --task mnli "${tune[@]}" --valid-data "${dev[mnli]}"
+refused 2 'cuts a question of --task race, which is 4 samples' --task race "${tune[@]}" \
+    --train-data "${train[race]}" --valid-data "${dev[race]}" --micro-batch-size 6 \
+    --global-batch-size 12
+refused 2 'less than --global-batch-size 128' "${of[@]}" --global-batch-size 128
+refused 3 '--pretrained-checkpoint made: there is no checkpoint' "${of[@]}" \
+    --pretrained-checkpoint made
+finish
