@@ -47,6 +47,7 @@ same() {
 for model in gpt bert; do
     declare -n run=$model
     same "$model, P1" 1 "${run[@]}"
+    [ $model = gpt ] || full_tier || continue
     layout 1 2
     same "$model, P2" 2 "${run[@]}" --num-layers 8 "${parallel[@]}"
     layout 2 1
