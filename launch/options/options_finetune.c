@@ -119,13 +119,8 @@ static void forget_pretraining(struct mtlm_options *o)
         MTLM_OPT_LR_WARMUP_ITERS, MTLM_OPT_LR_WARMUP_SAMPLES,
         MTLM_OPT_LR_WARMUP_FRACTION};
 
-    for (size_t i = 0; i < LENGTH(of_pretraining); i++) {
-        if (mtlm_options_source(o, of_pretraining[i])
-            == MTLM_SOURCE_COMMAND_LINE)
-            mtlm_options_note(o, "--%s has no effect with --task",
-                              mtlm_option_name(of_pretraining[i]));
-        mtlm_options_forget(o, of_pretraining[i]);
-    }
+    mtlm_options_forget_unused(o, of_pretraining, LENGTH(of_pretraining),
+                               "task");
     for (size_t i = 0; i < LENGTH(of_course); i++)
         if (mtlm_options_source(o, of_course[i]) == MTLM_SOURCE_PRESET)
             mtlm_options_forget(o, of_course[i]);

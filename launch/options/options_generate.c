@@ -4,7 +4,6 @@
 
 #include "launch/options/option_table.h"
 #include "launch/options/options_generate.h"
-#include "launch/options/options_note.h"
 #include "launch/options/options_prefer.h"
 #include "launch/options/options_tokenizer.h"
 
@@ -79,16 +78,6 @@ static int check_contradictions(const struct mtlm_options *o,
     return 0;
 }
 
-/* Says so where the user gave the option to this job. */
-static void note_without_effect(struct mtlm_options *o,
-                                enum mtlm_option_id option)
-{
-    if (mtlm_options_source(o, option) == MTLM_SOURCE_COMMAND_LINE)
-        mtlm_options_note(o, "--%s has no effect with --%s",
-                          mtlm_option_name(option),
-                          mtlm_options_generate_name(o));
-}
-
 /* Forgets options that the checkpoint, a preset or a file gives a training. */
 static void forget_training(struct mtlm_options *o)
 {
@@ -112,12 +101,11 @@ static void forget_training(struct mtlm_options *o)
         MTLM_OPT_ACT_MEM,          MTLM_OPT_SEQUENCE_PARALLEL,
         MTLM_OPT_COLLECTIVE_ORDER, MTLM_OPT_RECOMPUTE_GRANULARITY};
 
-    for (size_t i = 0; i < LENGTH(of_training); i++) {
-        note_without_effect(o, of_training[i]);
-        mtlm_options_forget(o, of_training[i]);
-    }
+    const char *name = mtlm_options_generate_name(o);
+
+    mtlm_options_forget_unused(o, of_training, LENGTH(of_training), name);
     for (size_t i = 0; i < LENGTH(of_schedules); i++)
-        note_without_effect(o, of_schedules[i]);
+        mtlm_options_note_unused(o, of_schedules[i], name);
     o->schedule = 0;
     o->source[MTLM_OPT_SCHEDULE_MODE] = MTLM_SOURCE_DEFAULT;
     o->recompute = (struct mtlm_recompute){0};

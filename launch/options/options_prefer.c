@@ -1,10 +1,11 @@
-/* Resolves two options that set the same thing. */
+/* Takes back options that are given and do not count. */
 
 #include "config.h"
 
 #include <stdlib.h>
 
 #include "launch/options/option_table.h"
+#include "launch/options/options_note.h"
 #include "launch/options/options_prefer.h"
 
 void mtlm_options_forget(struct mtlm_options *options,
@@ -24,6 +25,24 @@ void mtlm_options_forget(struct mtlm_options *options,
     else
         *(int64_t *) field = 0;
     options->source[option] = MTLM_SOURCE_DEFAULT;
+}
+
+void mtlm_options_note_unused(struct mtlm_options *options,
+                              enum mtlm_option_id option, const char *name)
+{
+    if (mtlm_options_source(options, option) == MTLM_SOURCE_COMMAND_LINE)
+        mtlm_options_note(options, "--%s has no effect with --%s",
+                          mtlm_option_name(option), name);
+}
+
+void mtlm_options_forget_unused(struct mtlm_options *options,
+                                const enum mtlm_option_id *option, size_t n,
+                                const char *name)
+{
+    for (size_t i = 0; i < n; i++) {
+        mtlm_options_note_unused(options, option[i], name);
+        mtlm_options_forget(options, option[i]);
+    }
 }
 
 bool mtlm_options_is_zero(const struct mtlm_options *options,

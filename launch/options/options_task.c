@@ -7,7 +7,6 @@
 #include "launch/options/option_table.h"
 #include "launch/options/options_finetune.h"
 #include "launch/options/options_generate.h"
-#include "launch/options/options_note.h"
 #include "launch/options/options_prefer.h"
 #include "launch/options/options_task.h"
 #include "launch/options/options_tokenizer.h"
@@ -134,12 +133,7 @@ static void forget_training(struct mtlm_options *o)
         MTLM_OPT_SAVE_INTERVAL,     MTLM_OPT_KEEP_LAST,
         MTLM_OPT_EVAL_ITERS,        MTLM_OPT_SCHEDULE_FILE};
 
-    for (size_t i = 0; i < LENGTH(of_training); i++) {
-        if (mtlm_options_source(o, of_training[i]) == MTLM_SOURCE_COMMAND_LINE)
-            mtlm_options_note(o, "--%s has no effect with --task",
-                              mtlm_option_name(of_training[i]));
-        mtlm_options_forget(o, of_training[i]);
-    }
+    mtlm_options_forget_unused(o, of_training, LENGTH(of_training), "task");
     o->source[MTLM_OPT_SCHEDULE_MODE] = MTLM_SOURCE_DEFAULT;
     o->eval_iters = PLANNED_BATCHES;
 }
