@@ -1,6 +1,6 @@
 #!/bin/bash
-# Losses and gradients of the heads of fine-tuning tasks against PyTorch, both
-# in double precision (tests/reference/tasks_torch.py).
+# Losses and gradients of the heads of fine-tuning tasks, in seven layouts, against
+# PyTorch, both in double precision (tests/reference/tasks_torch.py).
 set -eu
 
 reference=${srcdir:-.}/tests/reference/tasks_torch.py

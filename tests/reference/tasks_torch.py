@@ -33,7 +33,7 @@ def check(path):
     if set(tensors) != {*known, *weights, *(n + ".grad" for n in weights)}:
         sys.exit(f"{path}: tensors of no use")
     options = Options(
-        HEADS, post_layernorm="spans.safe" in path, choices=CHOICES
+        HEADS, post_layernorm="spans-" in path, choices=CHOICES
     )
     model = load(weights, options, torch.float64)
     fields = {n: torch.from_numpy(tensors[n].astype(np.int64)) for n in FIELDS}
