@@ -96,7 +96,7 @@ char *mtlm_short_line_iteration(const struct mtlm_log_iteration *log,
     return mtlm_strdup(line.text);
 }
 
-char *mtlm_short_line_validation(const char *where, double loss,
+char *mtlm_short_line_validation(const char *where, double loss, bool of_tokens,
                                  double sop_loss, double sop_accuracy,
                                  bool colour)
 {
@@ -104,7 +104,8 @@ char *mtlm_short_line_validation(const char *where, double loss,
 
     add_field(&line, plain, "validation at %s", where);
     add_field(&line, bold, "loss %.4f", loss);
-    add_field(&line, plain, "perplexity %.4g", exp(fmin(20, loss)));
+    if (of_tokens)
+        add_field(&line, plain, "perplexity %.4g", exp(fmin(20, loss)));
     if (sop_loss >= 0)
         add_field(&line, plain, "sop %.4f", sop_loss);
     if (sop_accuracy >= 0)

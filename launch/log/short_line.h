@@ -17,8 +17,9 @@ char *mtlm_short_line_iteration(const struct mtlm_log_iteration *log,
                                 bool colour);
 
 /* Returns the line of a validation; the caller frees it.  where: "iteration
- * 100".  Negative sop_loss and sop_accuracy are left out. */
-char *mtlm_short_line_validation(const char *where, double loss,
+ * 100".  of_tokens: the loss is one of tokens, whose perplexity follows.
+ * Negative sop_loss and sop_accuracy are left out. */
+char *mtlm_short_line_validation(const char *where, double loss, bool of_tokens,
                                  double sop_loss, double sop_accuracy,
                                  bool colour);
 

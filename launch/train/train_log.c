@@ -170,7 +170,8 @@ void mtlm_train_log_validation(struct mtlm_train_log *log, int64_t iterations,
                                const char *on,
                                const double r[MTLM_STATUS_EXTRA], int64_t ns)
 {
-    const bool binary = log->job->options.model.binary_head;
+    const struct mtlm_model *model = &log->job->options.model;
+    const bool binary = model->binary_head;
     const double sop = binary ? r[MTLM_STATUS_SOP] : -1;
     const double hits = binary ? r[MTLM_STATUS_SOP_HITS] : -1;
     char *where = mtlm_sprintf("iteration %" PRId64 "%s", iterations, on);
@@ -179,10 +180,12 @@ void mtlm_train_log_validation(struct mtlm_train_log *log, int64_t iterations,
 
     if (!told)
         mtlm_train_log_text(
-            log, log->is_short ? mtlm_short_line_validation(
-                     where, r[MTLM_STATUS_LOSS], sop, hits, log->colour)
-                               : mtlm_log_validation_lines(
-                                   where, r[MTLM_STATUS_LOSS], sop, hits));
+            log,
+            log->is_short ? mtlm_short_line_validation(
+                where, r[MTLM_STATUS_LOSS],
+                model->head == MTLM_HEAD_PRETRAINING, sop, hits, log->colour)
+                          : mtlm_log_validation_lines(
+                              where, r[MTLM_STATUS_LOSS], sop, hits));
     free(where);
     if (ns > 0)
         mtlm_metrics_validation(log->job->metrics, iterations,

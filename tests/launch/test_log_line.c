@@ -238,11 +238,14 @@ static void test_short_lines_have_120_columns(void **state)
                                      "skipped 100000\033[0m | "));
     free(coloured);
     free(line);
-    line = mtlm_short_line_validation("iteration 6 on test set", 2, 0.5, 0.75,
-                                      false);
+    line = mtlm_short_line_validation("iteration 6 on test set", 2, true, 0.5,
+                                      0.75, false);
     assert_string_equal(line, "validation at iteration 6 on test set | loss "
                               "2.0000 | perplexity 7.389 | sop 0.5000 | sop "
                               "accuracy 75.0 %");
+    free(line);
+    line = mtlm_short_line_validation("iteration 6", 2, false, -1, -1, false);
+    assert_string_equal(line, "validation at iteration 6 | loss 2.0000");
     free(line);
 }
 
