@@ -79,7 +79,8 @@ int mtlm_checkpoint_complete(const struct mtlm_job *job,
                              const struct mtlm_manifest *manifest,
                              struct mtlm_error *err);
 
-/* Rank 0 removes the checkpoints that --keep-last does not keep. */
+/* Rank 0 removes the checkpoints that --keep-last does not keep; the best one
+ * stays. */
 void mtlm_checkpoint_remove_old(const struct mtlm_job *job, int64_t iteration);
 
 /* Replaces the initial weights, moments and counters by those of job->loaded,

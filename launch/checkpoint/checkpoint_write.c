@@ -124,5 +124,6 @@ void mtlm_checkpoint_remove_old(const struct mtlm_job *job, int64_t iteration)
      * the same directory. */
     if (o->keep_last > 0)
         mtlm_checkpoint_dir_prune(o->save_dir, iteration, o->keep_last,
+                                  job->best.iteration,
                                   job->begin_is_saved ? &job->damaged : &none);
 }

@@ -100,8 +100,8 @@ int mtlm_job_checkpoint_space(struct mtlm_job *job, struct mtlm_error *err)
 /* ---- which one ---- */
 
 /* Sets *id on all ranks to the newest checkpoint before *id, found by rank 0.
- * id->again -1: the newest of all.  Returns 1; 0 if there is none; -1 if the
- * directory cannot be read. */
+ * id->again -1: the newest of all, or the best one.  Returns 1; 0 if there is
+ * none; -1 if the directory cannot be read. */
 static int next_checkpoint(struct mtlm_job *job, struct mtlm_checkpoint_id *id,
                            struct mtlm_error *err)
 {
@@ -109,7 +109,11 @@ static int next_checkpoint(struct mtlm_job *job, struct mtlm_checkpoint_id *id,
     struct mtlm_error mine;
     int rc = 1, print;
 
-    if (is_first(job))
+    if (is_first(job) && job->options.load_best)
+        rc = mtlm_best_checkpoint_find(job->options.load_dir, id, &mine) < 0
+                 ? -1
+                 : 1;
+    else if (is_first(job))
         rc = mtlm_checkpoint_dir_newest(job->options.load_dir,
                                         before.again < 0 ? NULL : &before, id,
                                         &mine);
@@ -202,7 +206,7 @@ static int find_newest(struct mtlm_job *job, struct mtlm_error *err)
         if (verify_checkpoint(job, &id, err, &print) == 0)
             return 0;
         mtlm_job_checkpoint_forget(job);
-        if (err->code != MTLM_EXIT_INPUT)
+        if (err->code != MTLM_EXIT_INPUT || job->options.load_best)
             return -1;
         if (print)
             fprintf(stderr, "mtlm-dag: checkpoint skipped: %s\n", err->text);
@@ -353,8 +357,13 @@ void mtlm_job_checkpoint_print(const struct mtlm_job *job)
                "(--save DIR keeps them)\n");
     else if (o->save_interval > 0)
         printf("checkpoints: in %s, every %" PRId64
-               " iterations and at the end, %.1f MB each\n",
-               o->save_dir, o->save_interval, job->checkpoint_bytes / 1e6);
+               " iterations%s and at the end, %.1f MB each\n",
+               o->save_dir, o->save_interval,
+               job->finetune ? ", after each epoch" : "",
+               job->checkpoint_bytes / 1e6);
+    else if (job->finetune)
+        printf("checkpoints: in %s after each epoch, %.1f MB each\n",
+               o->save_dir, job->checkpoint_bytes / 1e6);
     else
         printf("checkpoints: in %s at the end, %.1f MB\n", o->save_dir,
                job->checkpoint_bytes / 1e6);

@@ -13,6 +13,7 @@
 #include "models/text/indexed_dataset.h"
 #include "models/text/prompts.h"
 #include "models/text/split.h"
+#include "models/weights/best_checkpoint.h"
 #include "models/weights/checkpoint_dir.h"
 #include "models/weights/manifest.h"
 #include "runtime/base/sample.h"
@@ -76,6 +77,7 @@ struct mtlm_job {
     /* The data of a fine-tuning, which is train.samples and valid.samples, too;
      * else NULL. */
     struct mtlm_job_finetune *finetune;
+    struct mtlm_best_checkpoint best; /* epoch of the fine-tuning */
     struct mtlm_entropy entropy; /* of the validation bytes, if has_entropy */
     bool has_entropy;
     struct mtlm_program *program;

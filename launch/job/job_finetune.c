@@ -216,3 +216,41 @@ char *mtlm_job_finetune_describe(const struct mtlm_job *job)
                         data->samples.epoch, job->options.task->name,
                         data->hash);
 }
+
+/* ---- scores ---- */
+
+uint64_t mtlm_job_finetune_valid_hash(const struct mtlm_job *job)
+{
+    uint64_t hash = 0;
+
+    for (int i = 0; i < job->finetune->devs; i++)
+        hash = 31 * hash + job->finetune->dev[i].data->hash;
+    return hash;
+}
+
+int mtlm_job_finetune_scores(const struct mtlm_job *job)
+{
+    const int devs = job->finetune->devs;
+
+    return job->options.task->together ? 2 : devs + (devs > 1);
+}
+
+char *mtlm_job_finetune_score_name(const struct mtlm_job *job, int i)
+{
+    const struct mtlm_job_finetune *f = job->finetune;
+
+    if (job->options.task->together)
+        return mtlm_strdup(i == 0 ? "exact match" : "F1");
+    return mtlm_sprintf("%s: accuracy", i < f->devs ? f->dev[i].path : "all");
+}
+
+char *mtlm_job_finetune_score_text(const struct mtlm_job *job, int i,
+                                   double value)
+{
+    char *name = mtlm_job_finetune_score_name(job, i);
+    char *text = mtlm_sprintf("%s %.2f%s", name, value,
+                              job->options.task->together ? "" : " %");
+
+    free(name);
+    return text;
+}

@@ -36,6 +36,20 @@ void mtlm_job_finetune_print(const struct mtlm_job *job);
 /* Returns one line about the data.  The caller frees the line. */
 char *mtlm_job_finetune_describe(const struct mtlm_job *job);
 
+/* Returns a hash of the data to evaluate on. */
+uint64_t mtlm_job_finetune_valid_hash(const struct mtlm_job *job);
+
+/* Returns how many scores an evaluation has: exact match and F1, or the
+ * accuracy of each file, then of all files.  The last one decides which epoch
+ * is best. */
+int mtlm_job_finetune_scores(const struct mtlm_job *job);
+
+/* Return what score i is, "FILE: accuracy", and the same with a value.  The
+ * caller frees the text. */
+char *mtlm_job_finetune_score_name(const struct mtlm_job *job, int i);
+char *mtlm_job_finetune_score_text(const struct mtlm_job *job, int i,
+                                   double value);
+
 /* Frees the data.  Does nothing without fine-tuning. */
 void mtlm_job_finetune_close(struct mtlm_job *job);
 

@@ -451,6 +451,10 @@
         "continue from the newest whole checkpoint in DIR, which sets the "    \
         "options that are not given; without a checkpoint, begin if --save "   \
         "is the same DIR")                                                     \
+    OPT(CHECKPOINTS, LOAD_BEST, "load-best", FLAG, load_best, "no", 0, 0,      \
+        NULL,                                                                  \
+        "with --eval-only or --finetune: load the checkpoint of the best "     \
+        "epoch of a fine-tuning instead of the newest one")                    \
     OPT(CHECKPOINTS, NO_LOAD_OPTIM, "no-load-optim", FLAG, no_load_optim,      \
         "no", 0, 0, NULL,                                                      \
         "load neither the optimizer's state nor the clock of the learning "    \

@@ -211,6 +211,7 @@ struct mtlm_options {
     char *save_dir, *load_dir; /* or NULL */
     int64_t save_interval;     /* iterations; 0: at the end only */
     int64_t keep_last;         /* at least 2; 0: all */
+    bool load_best;            /* not the newest */
     bool no_save_optim, no_load_optim, no_load_rng, finetune, eval_only;
     char *options_path; /* checkpoint that options came from, or NULL */
 

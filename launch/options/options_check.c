@@ -66,6 +66,11 @@ static int check_numbers(const struct mtlm_options *o, struct mtlm_error *err)
                               o->finetune        ? "finetune"
                               : o->no_load_optim ? "no-load-optim"
                                                  : "no-load-rng");
+    if (o->load_best && (!o->load_dir || (!o->eval_only && !o->finetune)))
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--load-best needs --load DIR and --eval-only or "
+                              "--finetune; a run continues from the newest "
+                              "checkpoint");
     if (o->keep_last == 1)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--keep-last 1 leaves nothing to fall back to; "

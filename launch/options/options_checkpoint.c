@@ -7,8 +7,22 @@
 
 #include "launch/options/options_checkpoint.h"
 #include "launch/options/options_stored.h"
+#include "models/weights/best_checkpoint.h"
 #include "models/weights/checkpoint_dir.h"
 #include "runtime/base/memory.h"
+
+/* Finds the best checkpoint; -1: there is none, or its manifest is damaged. */
+static int find_best(const char *dir, struct mtlm_options_checkpoint *found,
+                     struct mtlm_error *err)
+{
+    struct mtlm_checkpoint_id id;
+
+    if (mtlm_best_checkpoint_find(dir, &id, err) < 0)
+        return mtlm_error_prefix(err, "--load-best");
+    found->path = mtlm_checkpoint_dir_path(dir, &id);
+    return mtlm_manifest_read_of(&found->manifest, found->path, id.iteration,
+                                 err);
+}
 
 /* Finds the newest checkpoint whose manifest is whole.  Damaged ones are
  * reported later, when their weights are verified, too. */
@@ -43,7 +57,9 @@ int mtlm_options_checkpoint_take(struct mtlm_options *options,
     *found = (struct mtlm_options_checkpoint){0};
     if (!options->load_dir)
         return 0;
-    if (find_newest(options->load_dir, found, err) < 0)
+    if ((options->load_best ? find_best : find_newest)(options->load_dir, found,
+                                                       err)
+        < 0)
         return -1;
     if (!found->path)
         return 0;

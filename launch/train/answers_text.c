@@ -31,6 +31,18 @@ static struct mtlm_accuracy accuracy_of(const struct mtlm_answers *a,
     return accuracy;
 }
 
+/* Returns the accuracy of a file, or behind the last one of all files. */
+static struct mtlm_accuracy accuracy_of_score(const struct mtlm_job_finetune *f,
+                                              const struct mtlm_answers *a,
+                                              int i)
+{
+    const struct mtlm_job_dev *dev = &f->dev[i];
+
+    return i == f->devs ? accuracy_of(a, 0, f->samples)
+                        : accuracy_of(a, dev->first,
+                                      dev->first + dev->data->samples.epoch);
+}
+
 static char *accuracy_text(const char *what, struct mtlm_accuracy accuracy)
 {
     return mtlm_sprintf("%s: accuracy %.2f %% (%" PRId64 " of %" PRId64 ")",
@@ -38,22 +50,16 @@ static char *accuracy_text(const char *what, struct mtlm_accuracy accuracy)
                         accuracy.all);
 }
 
-static char *accuracies(const struct mtlm_answers *a)
+static char *accuracies(const struct mtlm_answers *a, double *score)
 {
     const struct mtlm_job_finetune *f = a->job->finetune;
     char *all = NULL, *text;
 
-    for (int i = 0; i < f->devs; i++) {
-        const struct mtlm_job_dev *dev = &f->dev[i];
+    for (int i = 0; i < mtlm_job_finetune_scores(a->job); i++) {
+        const struct mtlm_accuracy accuracy = accuracy_of_score(f, a, i);
 
-        text = accuracy_text(
-            dev->path,
-            accuracy_of(a, dev->first, dev->first + dev->data->samples.epoch));
-        all = mtlm_join(all, " | ", text);
-        free(text);
-    }
-    if (f->devs > 1) {
-        text = accuracy_text("all", accuracy_of(a, 0, f->samples));
+        score[i] = mtlm_accuracy_percent(&accuracy);
+        text = accuracy_text(i < f->devs ? f->dev[i].path : "all", accuracy);
         all = mtlm_join(all, " | ", text);
         free(text);
     }
@@ -89,7 +95,7 @@ static char *scores_text(const struct mtlm_squad *squad,
                         s->unanswerable.f1);
 }
 
-static int squad_text(const struct mtlm_answers *a, char **text,
+static int squad_text(const struct mtlm_answers *a, char **text, double *score,
                       struct mtlm_error *err)
 {
     const struct mtlm_squad *squad =
@@ -108,6 +114,8 @@ static int squad_text(const struct mtlm_answers *a, char **text,
                               threshold, &difference[i]);
     mtlm_squad_score(squad, answer, difference, &scores);
     *text = scores_text(squad, &scores);
+    score[0] = scores.all.exact;
+    score[1] = scores.all.f1;
     rc = path ? mtlm_predictions_write(path, squad, answer, err) : 0;
     for (int64_t i = 0; i < n; i++)
         free(answer[i]);
@@ -119,22 +127,33 @@ static int squad_text(const struct mtlm_answers *a, char **text,
     return rc;
 }
 
-int mtlm_answers_text(const struct mtlm_answers *answers, int64_t epoch,
-                      char **text, struct mtlm_error *err)
+/* Returns when the answers were given; the caller frees the text. */
+static char *when_text(const struct mtlm_options *o, int64_t done)
+{
+    if (o->eval_only)
+        return mtlm_strdup("");
+    if (done % o->eval_interval)
+        return mtlm_sprintf(", iteration %" PRId64 " of %" PRId64, done,
+                            o->train_iters);
+    return mtlm_sprintf(", epoch %" PRId64 " of %" PRId64,
+                        done / o->eval_interval, o->epochs);
+}
+
+int mtlm_answers_text(const struct mtlm_answers *answers, int64_t done,
+                      char **text, double *score, struct mtlm_error *err)
 {
     const struct mtlm_options *o = &answers->job->options;
-    char *scores;
+    char *scores, *when;
 
     if (o->task->head == MTLM_HEAD_SPAN) {
-        if (squad_text(answers, &scores, err) < 0)
+        if (squad_text(answers, &scores, score, err) < 0)
             return -1;
     } else {
-        scores = accuracies(answers);
+        scores = accuracies(answers, score);
     }
-    *text = o->eval_only
-                ? mtlm_sprintf("%s: %s", o->task->name, scores)
-                : mtlm_sprintf("%s, epoch %" PRId64 " of %" PRId64 ": %s",
-                               o->task->name, epoch, o->epochs, scores);
+    when = when_text(o, done);
+    *text = mtlm_sprintf("%s%s: %s", o->task->name, when, scores);
+    free(when);
     free(scores);
     return 0;
 }

@@ -3,10 +3,11 @@
 
 #include "launch/train/answers.h"
 
-/* Sets *text to the scores of all answers after an epoch, without a newline at
- * the end; the caller frees the text.  Writes the file of --predictions.  -1
- * and MTLM_EXIT_IO: the file cannot be written. */
-int mtlm_answers_text(const struct mtlm_answers *answers, int64_t epoch,
-                      char **text, struct mtlm_error *err);
+/* Sets score [mtlm_job_finetune_scores()], and *text to the scores of all
+ * answers after `done` iterations, without a newline at the end; the caller
+ * frees the text.  Writes the file of --predictions.  -1 and MTLM_EXIT_IO: the
+ * file cannot be written. */
+int mtlm_answers_text(const struct mtlm_answers *answers, int64_t done,
+                      char **text, double *score, struct mtlm_error *err);
 
 #endif /* MTLM_ANSWERS_TEXT_H */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "codelets/codelet.h"
+#include "launch/checkpoint/job_best.h"
 #include "launch/checkpoint/job_checkpoint.h"
 #include "launch/job/job_compare.h"
 #include "launch/job/job_data.h"
@@ -269,6 +270,7 @@ int mtlm_train_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
                                   mtlm_job_checkpoint_find,
                                   mtlm_job_checkpoint_check,
                                   mtlm_job_checkpoint_space,
+                                  mtlm_job_best_find,
                                   mtlm_job_replan_decide,
                                   mtlm_job_outputs_open_metrics,
                                   start_first_machine,
@@ -309,6 +311,7 @@ void mtlm_train_stop(struct mtlm_job *job)
     mtlm_job_data_close(job);
     free(job->gpu_text);
     mtlm_job_checkpoint_end(job);
+    mtlm_best_checkpoint_free(&job->best);
     mtlm_job_outputs_end(job);
     free(job->advice);
 }

@@ -9,6 +9,7 @@
 
 #include "codelets/note.h"
 #include "launch/checkpoint/checkpoint.h"
+#include "launch/checkpoint/job_best.h"
 #include "launch/job/job_offload.h"
 #include "launch/job/job_outputs.h"
 #include "launch/job/job_replan.h"
@@ -158,7 +159,9 @@ static bool save_due(const struct mtlm_train *s, int64_t e, bool last)
 {
     const int64_t every = s->job->options.save_interval;
 
-    return s->saver && (last || (every > 0 && (e + 1) % every == 0));
+    return s->saver
+           && (last || (every > 0 && (e + 1) % every == 0)
+               || (s->job->finetune && validation_due(&s->job->options, e)));
 }
 
 /* Copies the state after iteration e, once the previous copies are written. */
@@ -277,6 +280,10 @@ static void run_loop(struct mtlm_train *s)
         save_loaded(s);
         return;
     }
+    if (mtlm_job_best_lacks_begin(s->job))
+        mtlm_train_validate(s, first, "");
+    if (s->interrupted)
+        return;
     submit_iteration(s, first);
     mtlm_run_on_gradients(s->job->run, NULL, NULL);
     for (int64_t e = first; e < s->log.end; e++) {
@@ -328,6 +335,7 @@ static void run_training(struct mtlm_train *s)
     mtlm_saver_finish(s->saver);
     s->unsaved = mtlm_saver_failed(s->saver);
     mtlm_saver_destroy(s->saver);
+    s->saver = NULL;
 }
 
 static void prepare_training(struct mtlm_train *s)
@@ -415,6 +423,14 @@ static void finish_training(struct mtlm_train *s)
         print_end(s);
 }
 
+static void print_best(const struct mtlm_train *s)
+{
+    char *text = mtlm_job_best_text(s->job);
+
+    if (text)
+        mtlm_train_log_text(&s->log, text);
+}
+
 int mtlm_train(struct mtlm_job *job)
 {
     struct mtlm_train s = {.job = job,
@@ -427,6 +443,7 @@ int mtlm_train(struct mtlm_job *job)
     if (!job->options.eval_only && !s.interrupted)
         run_training(&s);
     mtlm_train_evaluate(&s);
+    print_best(&s);
     mtlm_progress_stop();
     finish_training(&s);
     return s.code;

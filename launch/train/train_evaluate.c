@@ -3,8 +3,11 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "launch/checkpoint/job_best.h"
+#include "launch/job/job_finetune.h"
 #include "launch/job/job_task.h"
 #include "launch/log/progress.h"
 #include "launch/train/answers.h"
@@ -12,6 +15,7 @@
 #include "launch/train/dump_logits.h"
 #include "launch/train/train_private.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/memory.h"
 #include "runtime/machine/signals.h"
 
 /* Sums up the reports of a validation's pieces.  Submits one piece ahead of the
@@ -68,26 +72,48 @@ static bool measure_losses(struct mtlm_train *s, int64_t done,
     return whole;
 }
 
+static void complain(struct mtlm_train *s, const struct mtlm_error *err)
+{
+    mtlm_progress_hide();
+    fprintf(stderr, "mtlm-dag: %s\n", err->text);
+    s->code = err->code;
+}
+
+/* Remembers the scores of an epoch, if they are the best. */
+static void offer_scores(struct mtlm_train *s, int64_t done, double *score)
+{
+    const bool saved = !s->unsaved && !mtlm_saver_failed(s->saver);
+    struct mtlm_error err;
+
+    if (!s->job->options.eval_only
+        && mtlm_job_best_offer(s->job, done, score, saved, &err) < 0)
+        complain(s, &err);
+}
+
 /* Logs the scores of a fine-tuning after `done` iterations. */
 static void log_answers(struct mtlm_train *s, int64_t done,
                         struct mtlm_answers *answers)
 {
-    const int64_t epoch = done / s->job->options.eval_interval;
     struct mtlm_error err;
+    double *score;
     char *text;
+    int n;
 
     if (!answers)
         return;
+    n = mtlm_job_finetune_scores(s->job);
+    score = mtlm_calloc(n, sizeof(*score));
+    for (int i = 0; i < n; i++)
+        score[i] = -1;
     if (mtlm_answers_gather(answers)) {
-        if (mtlm_answers_text(answers, epoch, &text, &err) == 0) {
+        if (mtlm_answers_text(answers, done, &text, score, &err) == 0)
             mtlm_train_log_text(&s->log, text);
-        } else {
-            mtlm_progress_hide();
-            fprintf(stderr, "mtlm-dag: %s\n", err.text);
-            s->code = err.code;
-        }
+        else
+            complain(s, &err);
     }
     mtlm_answers_end(answers);
+    offer_scores(s, done, score);
+    free(score);
 }
 
 /* All validations have the same samples, so a second validation after the same
@@ -157,11 +183,8 @@ void mtlm_train_evaluate(struct mtlm_train *s)
         run_task(s);
     else
         mtlm_train_validate(s, s->text.iterations, " on validation set");
-    if (mtlm_logits_end(logits, !s->left_out, &err) < 0) {
-        mtlm_progress_hide();
-        fprintf(stderr, "mtlm-dag: %s\n", err.text);
-        s->code = err.code;
-    }
+    if (mtlm_logits_end(logits, !s->left_out, &err) < 0)
+        complain(s, &err);
     if (s->job->test && trained && !s->interrupted)
         run_test(s);
     else if (s->job->test && trained)

@@ -277,6 +277,7 @@ static enum health look_at(const char *dir, const struct mtlm_checkpoint_id *id,
 }
 
 void mtlm_checkpoint_dir_prune(const char *dir, int64_t iteration, int64_t keep,
+                               int64_t best,
                                const struct mtlm_checkpoint_list *damaged)
 {
     const struct mtlm_checkpoint_id after = {.iteration = iteration + 1};
@@ -295,7 +296,9 @@ void mtlm_checkpoint_dir_prune(const char *dir, int64_t iteration, int64_t keep,
          mtlm_checkpoint_dir_newest(dir, &before, &id, NULL) > 0; before = id) {
         const enum health health = look_at(dir, &id, damaged);
 
-        if (health == DAMAGED || (health == WHOLE && is_older(&id, &last)))
+        if (health == DAMAGED
+            || (health == WHOLE && is_older(&id, &last)
+                && (best == 0 || id.iteration != best)))
             remove_checkpoint(dir, &id);
     }
 }

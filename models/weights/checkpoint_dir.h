@@ -56,12 +56,15 @@ void mtlm_checkpoint_dir_discard(const char *dir, int64_t iteration);
 /* Keeps the newest `keep` checkpoints up to iteration, which has been
  * committed, and removes older ones, once there are `keep`.
  *
+ * The checkpoint of iteration `best` stays, too; 0: there is none.
+ *
  * A checkpoint in `damaged`, or found damaged (mtlm_manifest_look()), does not
  * count, and is removed with the old ones.  A checkpoint that is unreadable
  * now, or for this program, neither counts nor is removed.  The same holds for
  * later checkpoints: they must be damaged, or iteration would not have been
  * repeated. */
 void mtlm_checkpoint_dir_prune(const char *dir, int64_t iteration, int64_t keep,
+                               int64_t best,
                                const struct mtlm_checkpoint_list *damaged);
 
 #endif /* MTLM_CHECKPOINT_DIR_H */

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "models/weights/best_checkpoint.h"
 #include "models/weights/checkpoint_dir.h"
 #include "runtime/file/dir_lock.h"
 #include "tests/models/checkpoint_files.h"
@@ -101,7 +102,7 @@ static void test_links_are_not_followed(void **state)
     assert_int_equal(symlink("../kept", files_path("links/iter_0000003.tmp")),
                      0);
     assert_int_equal(symlink("../kept", files_path("links/iter_0000004")), 0);
-    mtlm_checkpoint_dir_prune(dir, 1, 0, &none);
+    mtlm_checkpoint_dir_prune(dir, 1, 0, 0, &none);
     mtlm_checkpoint_dir_discard(dir, 2);
     mtlm_checkpoint_dir_discard(dir, -1);
     save(dir, 4); /* again, in place of the link */
@@ -145,10 +146,10 @@ static void test_old_ones_go(void **state)
     (void) state;
     /* Later ones are damaged: what the job fell back to is not given for
      * them. */
-    mtlm_checkpoint_dir_prune(dir, 10, 2, &none);
+    mtlm_checkpoint_dir_prune(dir, 10, 2, 0, &none);
     assert_int_equal(newest(dir), 302);
     assert_int_equal(access(files_path("all/iter_0000009"), F_OK), 0);
-    mtlm_checkpoint_dir_prune(dir, 30, 2, &none);
+    mtlm_checkpoint_dir_prune(dir, 30, 2, 0, &none);
     assert_int_equal(mtlm_checkpoint_dir_newest(dir, NULL, &id, NULL), 1);
     assert_int_equal(id.iteration, 30);
     assert_int_equal(mtlm_checkpoint_dir_newest(dir, &id, &older, NULL), 1);
@@ -196,11 +197,11 @@ static void test_damaged_ones_are_not_kept(void **state)
     checkpoint_write_newer("rot/iter_0000030",
                            "rot/iter_0000030/manifest.json");
     files_write("rot/iter_0000050/manifest.json", "{}", 2);
-    mtlm_checkpoint_dir_prune(dir, 25, 5, &known); /* there are 5 15 25 */
+    mtlm_checkpoint_dir_prune(dir, 25, 5, 0, &known); /* there are 5 15 25 */
     assert_string_equal(all_of(dir), "5 10 15 20 25 30 35 40 45 50");
-    mtlm_checkpoint_dir_prune(dir, 25, 2, &known);
+    mtlm_checkpoint_dir_prune(dir, 25, 2, 0, &known);
     assert_string_equal(all_of(dir), "15 25 30 35 40 45 50");
-    mtlm_checkpoint_dir_prune(dir, 35, 2, &known);
+    mtlm_checkpoint_dir_prune(dir, 35, 2, 0, &known);
     assert_string_equal(all_of(dir), "25 30 35 40 45 50");
     free(dir);
 }
@@ -225,10 +226,55 @@ static void test_what_cannot_be_looked_at_stays(void **state)
     unlink(files_path("ill/iter_0000030/" CHECKPOINT_FILE));
     assert_int_equal(
         symlink(name, files_path("ill/iter_0000030/" CHECKPOINT_FILE)), 0);
-    mtlm_checkpoint_dir_prune(dir, 40, 2, &none);
+    mtlm_checkpoint_dir_prune(dir, 40, 2, 0, &none);
     assert_string_equal(all_of(dir), "10 20 30 40 50");
-    mtlm_checkpoint_dir_prune(dir, 50, 2, &none);
+    mtlm_checkpoint_dir_prune(dir, 50, 2, 0, &none);
     assert_string_equal(all_of(dir), "20 30 40 50");
+    free(dir);
+}
+
+/* The best one stays beside the newest ones, and is found; it is damaged like
+ * others. */
+static void test_the_best_one_stays(void **state)
+{
+    char *dir = strdup(files_path("good"));
+    const struct mtlm_best_checkpoint best = {.iteration = 20,
+                                              .epoch = 2,
+                                              .scored = 30,
+                                              .data = UINT64_MAX - 5,
+                                              .score = (double[]){50, 62.5},
+                                              .scores = 2};
+    const char *const name[] = {"exact match", "F1"};
+    struct mtlm_checkpoint_id id;
+    struct mtlm_best_checkpoint read;
+    struct mtlm_error err;
+
+    (void) state;
+    mkdir(dir, 0777);
+    assert_int_equal(mtlm_best_checkpoint_read(&read, dir, &err), 0);
+    assert_int_equal(mtlm_best_checkpoint_find(dir, &id, &err), -1);
+    for (int i = 10; i <= 50; i += 10)
+        save(dir, i);
+    assert_int_equal(mtlm_best_checkpoint_write(&best, name, dir, &err), 0);
+    assert_int_equal(mtlm_best_checkpoint_read(&read, dir, &err), 1);
+    assert_int_equal(read.iteration, 20);
+    assert_int_equal(read.epoch, 2);
+    assert_int_equal(read.scored, 30);
+    assert_true(read.data == UINT64_MAX - 5);
+    assert_int_equal(read.scores, 2);
+    assert_true(read.score[1] == 62.5);
+    mtlm_best_checkpoint_free(&read);
+    mtlm_checkpoint_dir_prune(dir, 50, 2, 20, &none);
+    assert_string_equal(all_of(dir), "20 40 50");
+    assert_int_equal(mtlm_best_checkpoint_find(dir, &id, &err), 0);
+    assert_int_equal(id.iteration, 20);
+    files_write("good/iter_0000020/manifest.json", "{}", 2);
+    mtlm_checkpoint_dir_prune(dir, 50, 2, 20, &none);
+    assert_string_equal(all_of(dir), "40 50");
+    assert_int_equal(mtlm_best_checkpoint_find(dir, &id, &err), -1);
+    files_write("good/best.json", "{\"iteration\": 1}", 16);
+    assert_int_equal(mtlm_best_checkpoint_read(&read, dir, &err), -1);
+    assert_int_equal(err.code, MTLM_EXIT_INPUT);
     free(dir);
 }
 
@@ -243,7 +289,7 @@ static void test_renamed_ones_are_not_kept(void **state)
     for (int i = 10; i <= 30; i += 10)
         save(dir, i);
     assert_int_equal(rename(from, files_path("renamed/iter_0000025")), 0);
-    mtlm_checkpoint_dir_prune(dir, 30, 2, &none);
+    mtlm_checkpoint_dir_prune(dir, 30, 2, 0, &none);
     assert_string_equal(all_of(dir), "20 30");
     free(from);
     free(dir);
@@ -314,6 +360,7 @@ int main(void)
         cmocka_unit_test(test_old_ones_go),
         cmocka_unit_test(test_damaged_ones_are_not_kept),
         cmocka_unit_test(test_what_cannot_be_looked_at_stays),
+        cmocka_unit_test(test_the_best_one_stays),
         cmocka_unit_test(test_renamed_ones_are_not_kept),
         cmocka_unit_test(test_two_jobs_are_one_too_many),
         cmocka_unit_test(test_space_is_measured),

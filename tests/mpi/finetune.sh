@@ -88,22 +88,41 @@ print(f"exact match {100 * sum(exact) / n:.2f}, F1 {100 * sum(f1) / n:.2f} of {n
 END
 grep -qF "$(cat computed)" squad.scores || fail "$(cat computed) is not $(cat squad.scores)"
 
-# A run in two pieces has the weights of one; its evaluation has its scores.  The
-# last batch of an epoch: 64 pairs are 2 batches of 24, and 3 if filled up.
+# A run in two pieces has the weights of one, and the same best epoch; the
+# evaluation of its newest and of its best checkpoint have their scores.  The last
+# batch of an epoch: 64 pairs are 2 batches of 24, and 3 if filled up.
 of=(--task MNLI "${tune[@]}" --global-batch-size 24 --train-data "${train[mnli]}"
-    --valid-data "${dev[mnli]}" --epochs 2 --keep-last)
+    --valid-data "${dev[mnli]}" --epochs 4 --keep-last)
 well 1 "${of[@]}" --weight-hash
-grep -q 'task: mnli, 64 samples to train on, 3 iterations of an epoch, 2 epochs; 18 samples to' out \
+grep -q 'task: mnli, 64 samples to train on, 3 iterations of an epoch, 4 epochs; 18 samples to' out \
     || fail "batches of an epoch: $(grep '^task' out)"
 scores >whole.scores
 grep 'weight hash' out >whole.hash
-well 1 "${of[@]}" --save tuned --exit-interval 4
-well 1 "${of[@]}" --load tuned --save tuned --weight-hash
+# The best epoch: the first one with the greatest accuracy.
+best=$(awk '{ score = $(NF - 4) } NR == 1 || score > most { most = score; epoch = NR }
+    END { print epoch }' whole.scores)
+grep -q "^best: epoch $best of 4, ${dev[mnli]}: accuracy [0-9.]* %$" out \
+    || fail "epoch $best is the best: $(grep '^best' out; cat whole.scores)"
+# The run is stopped in epoch 2, then goes on from its end, as if killed before
+# its evaluation: that is caught up.
+of+=(--save tuned --keep-last 2)
+well 1 "${of[@]}" --exit-interval 6
+sed -i 's/"scored": 6/"scored": 3/' tuned/best.json
+well 1 "${of[@]}" --load tuned --weight-hash
 grep 'weight hash' out | diff whole.hash - || fail 'a run in two pieces has other weights'
-scores | diff <(tail -1 whole.scores) - || fail 'a run in two pieces has other scores'
-well 1 --load tuned --eval-only
-[ "$(scores | grep -o 'accuracy.*')" = "$(tail -1 whole.scores | grep -o 'accuracy.*')" ] \
-    || fail "an evaluation: $(scores), not $(tail -1 whole.scores)"
+scores | diff <(tail -3 whole.scores) - || fail 'a run in two pieces has other scores'
+at=$(printf 'tuned/iter_%07d' $((3 * best)))
+grep -q "^best: epoch $best of 4, .*; $at$" out || fail "other best epoch: $(grep '^best' out)"
+[ "$(cd tuned && echo iter*)" = "$(printf 'iter_%07d\n' $((3 * best)) 9 12 | sort -u | xargs)" ] \
+    || fail "kept: $(ls tuned)"
+# evaluated LINE OPTION...: an evaluation has the scores of that line of the whole run.
+evaluated() {
+    well 1 --load tuned --eval-only "${@:2}"
+    [ "$(scores | grep -o 'accuracy.*')" = "$(sed -n "$1p" whole.scores | grep -o 'accuracy.*')" ] \
+        || fail "an evaluation: $(scores), not line $1 of $(cat whole.scores)"
+}
+evaluated 4
+evaluated "$best" --load-best
 
 # refused CODE TEXT OPTION...: in one line.
 refused() {
@@ -122,6 +141,8 @@ refused 2 'cuts a question of --task race, which is 4 samples' --task race "${tu
     --train-data "${train[race]}" --valid-data "${dev[race]}" --micro-batch-size 6 \
     --global-batch-size 12
 refused 2 'less than --global-batch-size 128' "${of[@]}" --global-batch-size 128
+refused 2 '--load-best needs --load DIR and --eval-only or --finetune' --load tuned --load-best
+refused 3 '--load-best: pre: there is no best.json' --load pre --load-best --eval-only
 refused 3 '--pretrained-checkpoint made: there is no checkpoint' "${of[@]}" \
     --pretrained-checkpoint made
 finish
