@@ -11,6 +11,7 @@
 #include "launch/options/options_parse.h"
 #include "launch/simulate/fit.h"
 #include "launch/simulate/simulate.h"
+#include "launch/train/seeds.h"
 #include "launch/train/start.h"
 #include "launch/train/train.h"
 #include "runtime/base/standard_output.h"
@@ -55,8 +56,10 @@ static int answer(struct mtlm_options *options, int request)
     return MTLM_EXIT_OK;
 }
 
-/* wrong: error in the options of this rank, or NULL. */
-static int train(struct mtlm_job *job, const struct mtlm_error *wrong)
+/* wrong: error in the options of this rank, or NULL.  seeds: takes the result
+ * of a run of --seeds; else NULL. */
+static int train(struct mtlm_job *job, const struct mtlm_error *wrong,
+                 struct mtlm_seeds *seeds)
 {
     struct mtlm_error err;
     int print, code;
@@ -68,13 +71,37 @@ static int train(struct mtlm_job *job, const struct mtlm_error *wrong)
         code = MTLM_EXIT_OK;
     else
         code = job->prompts ? mtlm_generate(job) : mtlm_train(job);
+    if (seeds && code == MTLM_EXIT_OK && !job->leaves)
+        mtlm_seeds_take(seeds, job);
     mtlm_train_stop(job);
+    return code;
+}
+
+/* Trains with each seed, until a run does not train all of its epochs.  Exit
+ * codes may differ between ranks, so that the ranks agree after each run. */
+static int train_seeds(struct mtlm_seeds *seeds, struct mtlm_job *all)
+{
+    bool more = true;
+    int code = MTLM_EXIT_OK;
+
+    for (int i = 0; i < seeds->n && more; i++) {
+        struct mtlm_job job = {.ranks = all->ranks};
+
+        mtlm_seeds_start(seeds, i, &job);
+        code = train(&job, NULL, seeds);
+        all->leaves = job.leaves;
+        mtlm_options_free(&job.options);
+        more = mtlm_ranks_min(all->ranks, seeds->done == i + 1);
+    }
+    if (more && mtlm_ranks_rank(all->ranks) == mtlm_ranks_size(all->ranks) - 1)
+        mtlm_seeds_print(seeds, all->options.task);
     return code;
 }
 
 int main(int argc, char **argv)
 {
     struct mtlm_job job = {0};
+    struct mtlm_seeds seeds = {0};
     struct mtlm_error err;
     int request, code;
 
@@ -82,6 +109,8 @@ int main(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN); /* write() says that a file is too large */
     mtlm_blas_core_prepare(argc, argv);
     request = mtlm_options_parse(&job.options, argc, argv, &err);
+    if (request == MTLM_REQUEST_NONE && job.options.n_seeds > 0)
+        request = mtlm_seeds_begin(&seeds, &job.options, argc, argv, &err);
     if (((request == MTLM_REQUEST_PLAN || request == MTLM_REQUEST_SIMULATE
           || request == MTLM_REQUEST_FIT)
          && mtlm_environment_check_numbers(&err) < 0)
@@ -103,8 +132,10 @@ int main(int argc, char **argv)
         if (mtlm_launcher_apart(together, mtlm_ranks_size(job.ranks), &err) < 0)
             code = complain(&err, NULL, true); /* the processes share no
                                                 * barrier */
+        else if (seeds.n > 0 && request == MTLM_REQUEST_NONE)
+            code = train_seeds(&seeds, &job);
         else
-            code = train(&job, request < 0 ? &err : NULL);
+            code = train(&job, request < 0 ? &err : NULL, NULL);
         /* mpirun kills all ranks as soon as one rank leaves with an error. */
         mtlm_ranks_barrier(job.ranks);
         if (job.leaves) /* the other ranks may train for long */
@@ -112,6 +143,7 @@ int main(int argc, char **argv)
         mtlm_ranks_stop(job.ranks);
         mtlm_watchdog_stop();
     }
+    mtlm_seeds_end(&seeds);
     mtlm_options_free(&job.options);
     return code;
 }

@@ -235,6 +235,11 @@ int mtlm_job_finetune_scores(const struct mtlm_job *job)
     return job->options.task->together ? 2 : devs + (devs > 1);
 }
 
+const char *mtlm_job_finetune_score_unit(const struct mtlm_job *job)
+{
+    return job->options.task->together ? "" : " %";
+}
+
 char *mtlm_job_finetune_score_name(const struct mtlm_job *job, int i)
 {
     const struct mtlm_job_finetune *f = job->finetune;
@@ -249,7 +254,7 @@ char *mtlm_job_finetune_score_text(const struct mtlm_job *job, int i,
 {
     char *name = mtlm_job_finetune_score_name(job, i);
     char *text = mtlm_sprintf("%s %.2f%s", name, value,
-                              job->options.task->together ? "" : " %");
+                              mtlm_job_finetune_score_unit(job));
 
     free(name);
     return text;

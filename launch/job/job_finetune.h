@@ -44,6 +44,9 @@ uint64_t mtlm_job_finetune_valid_hash(const struct mtlm_job *job);
  * is best. */
 int mtlm_job_finetune_scores(const struct mtlm_job *job);
 
+/* Returns what follows the number of a score: " %" or "". */
+const char *mtlm_job_finetune_score_unit(const struct mtlm_job *job);
+
 /* Return what score i is, "FILE: accuracy", and the same with a value.  The
  * caller frees the text. */
 char *mtlm_job_finetune_score_name(const struct mtlm_job *job, int i);

@@ -494,6 +494,9 @@
         "FILE [FILE...]", "the data to evaluate on")                           \
     OPT(TASKS, EPOCHS, "epochs", INT, epochs, "3", 1, 1000000, "N",            \
         "fine-tuning: passes through the training data")                       \
+    OPT(TASKS, SEEDS, "seeds", TEXT, seeds, "", 0, 0, "SEED[,SEED...]",        \
+        "fine-tuning: train once with each seed, in DIR/seed-SEED of --save, " \
+        "and print the medians of the scores")                                 \
     OPT(TASKS, PRETRAINED_CHECKPOINT, "pretrained-checkpoint", TEXT,           \
         pretrained_dir, "", 0, 0, "DIR",                                       \
         "fine-tuning: start from the newest checkpoint of a pretraining in "   \

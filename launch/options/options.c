@@ -30,6 +30,8 @@ void mtlm_options_free(struct mtlm_options *options)
     }
     free(options->layers_of_stage);
     options->layers_of_stage = NULL;
+    free(options->seed_of_run);
+    options->seed_of_run = NULL;
     free(options->window_of_stage);
     options->window_of_stage = NULL;
     if (options->order)

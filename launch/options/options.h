@@ -230,6 +230,9 @@ struct mtlm_options {
     char *pretrained_dir;               /* or NULL */
     char *predictions;                  /* file for answers, or NULL */
     int64_t epochs;
+    char *seeds;          /* "1,2,3", or NULL; as numbers: */
+    int64_t *seed_of_run; /* [n_seeds], owned */
+    int n_seeds;
     bool keep_last_batch;     /* of an epoch */
     int64_t overlapping_eval; /* tokens from a window to the next */
     bool strict_lambada;      /* the whole last word counts */

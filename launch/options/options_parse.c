@@ -19,6 +19,7 @@
 #include "launch/options/options_note.h"
 #include "launch/options/options_parse.h"
 #include "launch/options/options_resolve.h"
+#include "launch/options/options_seeds.h"
 #include "launch/options/options_task.h"
 #include "launch/options/suggest.h"
 #include "launch/options/unknown.h"
@@ -35,6 +36,7 @@ struct line {
     char **joined; /* texts that this file allocates */
     int n_joined;
     enum mtlm_options_request request; /* request that ends the parse */
+    const int64_t *seed; /* of the run of --seeds, or NULL: not one of them */
     bool failed;
     struct mtlm_error *err;
 };
@@ -285,6 +287,8 @@ static int set_line(struct mtlm_options *options, const struct line *line,
             < 0)
             return -1;
     }
+    if (line->seed)
+        mtlm_options_seeds_choose(options, *line->seed);
     return 0;
 }
 
@@ -293,8 +297,10 @@ static int set_line(struct mtlm_options *options, const struct line *line,
 static int complete(struct mtlm_options *options, struct mtlm_error *err)
 {
     struct mtlm_options_checkpoint found = {0};
-    int rc = mtlm_options_finetune_begin(options, err);
+    int rc = mtlm_options_seeds_read(options, err);
 
+    if (rc == 0)
+        rc = mtlm_options_finetune_begin(options, err);
     if (rc == 0)
         rc = mtlm_options_checkpoint_take(options, &found, err);
     if (rc == 0)
@@ -363,10 +369,10 @@ static int take_request(struct mtlm_options *options, const struct line *line,
     return options->request = line->request;
 }
 
-int mtlm_options_parse(struct mtlm_options *options, int argc, char **argv,
-                       struct mtlm_error *err)
+static int parse(struct mtlm_options *options, int argc, char **argv,
+                 const int64_t *seed, struct mtlm_error *err)
 {
-    struct line line = {.err = err};
+    struct line line = {.err = err, .seed = seed};
     struct mtlm_config config = {0};
     struct mtlm_words words = {0};
     int rc;
@@ -387,4 +393,16 @@ int mtlm_options_parse(struct mtlm_options *options, int argc, char **argv,
     free(line.given);
     mtlm_words_free(&words);
     return rc;
+}
+
+int mtlm_options_parse(struct mtlm_options *options, int argc, char **argv,
+                       struct mtlm_error *err)
+{
+    return parse(options, argc, argv, NULL, err);
+}
+
+int mtlm_options_parse_seed(struct mtlm_options *options, int argc, char **argv,
+                            int64_t seed, struct mtlm_error *err)
+{
+    return parse(options, argc, argv, &seed, err);
 }

@@ -16,4 +16,8 @@
 int mtlm_options_parse(struct mtlm_options *options, int argc, char **argv,
                        struct mtlm_error *err);
 
+/* Fills options from the same line for the run of --seeds with this seed. */
+int mtlm_options_parse_seed(struct mtlm_options *options, int argc, char **argv,
+                            int64_t seed, struct mtlm_error *err);
+
 #endif /* MTLM_OPTIONS_PARSE_H */

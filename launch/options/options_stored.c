@@ -54,7 +54,8 @@ static const enum mtlm_option_id of_run[] = {
     MTLM_OPT_PER_SPLIT_DATA_ARGS_PATH,
     MTLM_OPT_LOG_FORMAT,
     MTLM_OPT_PRETRAINED_CHECKPOINT,
-    MTLM_OPT_PREDICTIONS};
+    MTLM_OPT_PREDICTIONS,
+    MTLM_OPT_SEEDS};
 
 static const enum mtlm_option_id of_paths[] = {
     MTLM_OPT_VOCAB_FILE, MTLM_OPT_MERGE_FILE, MTLM_OPT_TOKENIZER_MODEL};

@@ -219,8 +219,9 @@ static void print_nothing_left(const struct mtlm_job *job)
         printf("nothing is left to train: %" PRId64 " of %" PRId64
                " iterations are done; a larger --%s trains on\n",
                job->begin.iteration, o->train_iters,
-               mtlm_options_given(o, MTLM_OPT_TRAIN_SAMPLES) ? "train-samples"
-                                                             : "train-iters");
+               job->finetune                                   ? "epochs"
+               : mtlm_options_given(o, MTLM_OPT_TRAIN_SAMPLES) ? "train-samples"
+                                                               : "train-iters");
 }
 
 /* Prints `what`, then "a", "b" or "a and b".  Returns false if neither is

@@ -163,6 +163,15 @@ static void run_task(struct mtlm_train *s)
     mtlm_train_log_cut(&s->log, mtlm_now_ns() - start);
 }
 
+/* Whether the run before has trained all epochs and scored the last one. */
+static bool is_scored(const struct mtlm_train *s)
+{
+    const struct mtlm_job *job = s->job;
+
+    return job->finetune && s->validated < 0 && job->best.scored > 0
+           && job->best.scored == s->text.iterations;
+}
+
 /* Evaluates after training, as Megatron-LM does, and also after a time limit.
  * After a signal, the run ends soon, without an evaluation. */
 void mtlm_train_evaluate(struct mtlm_train *s)
@@ -172,7 +181,8 @@ void mtlm_train_evaluate(struct mtlm_train *s)
     struct mtlm_logits *logits;
     struct mtlm_error err;
 
-    if (s->job->options.eval_iters == 0 || s->code == MTLM_EXIT_NUMERIC)
+    if (s->job->options.eval_iters == 0 || s->code == MTLM_EXIT_NUMERIC
+        || is_scored(s))
         return;
     if (s->interrupted) {
         s->left_out |= trained;

@@ -15,6 +15,7 @@
 
 #include "launch/options/options_epochs.h"
 #include "launch/options/options_finetune.h"
+#include "launch/options/options_parse.h"
 #include "tests/launch/parse.h"
 
 #define VOCAB "test_options_finetune.vocab"
@@ -117,6 +118,45 @@ static void test_megatrons_script_is_understood(void **state)
         strstr(options.notes, "--eval-interval has no effect with --task"));
 }
 
+/* Each run has a seed and a directory of its own. */
+static void test_seeds_are_runs(void **state)
+{
+    char *argv[] = {"mtlm-dag", "--model", "bert-tiny",    "--vocab-file",
+                    VOCAB,      "--task",  "mnli",         "--train-data",
+                    "a",        "b",       "--valid-data", "c",
+                    "--lr",     "1e-4",    "--seeds",      "5, 4294967295",
+                    "--save",   "d"};
+    const int argc = sizeof(argv) / sizeof(argv[0]);
+    struct mtlm_options run;
+    struct mtlm_error err;
+
+    (void) state;
+    accepts(BERT DATA "--task mnli --seeds 3,1,2 --save d");
+    assert_int_equal(options.n_seeds, 3);
+    assert_int_equal(options.seed_of_run[0], 3);
+    assert_int_equal(options.seed_of_run[2], 2);
+    assert_null(options.load_dir);
+    assert_int_equal(mtlm_options_parse_seed(&run, argc, argv, 5, &err), 0);
+    assert_int_equal(run.n_seeds, 0);
+    assert_int_equal(run.seed, 5);
+    assert_string_equal(run.save_dir, "d/seed-5");
+    assert_string_equal(run.load_dir, "d/seed-5");
+    mtlm_options_free(&run);
+    refuses(BERT DATA "--task mnli --seeds 1,2,1", "--seeds has 1 twice");
+    refuses(BERT DATA "--task mnli --seeds 1,4294967296",
+            "--seeds is '1,4294967296', it must be a list of seeds, such as "
+            "1,2,3,4,5");
+    refuses(BERT DATA "--task mnli --seeds 1, --save d",
+            "--seeds is '1,', it must be a list of seeds, such as 1,2,3,4,5");
+    refuses(BERT DATA "--task mnli --seeds 1 --load d",
+            "--seeds continues each seed in its directory of --save; leave "
+            "out --load");
+    refuses(BERT DATA "--task mnli --seeds 1 --seed 1",
+            "--seed is for one run, and --seeds starts several");
+    refuses("--model gpt-tiny --seeds 1",
+            "--seeds is for --task mnli, qqp, race or squad");
+}
+
 static void test_contradictions_are_refused(void **state)
 {
     (void) state;
@@ -154,6 +194,7 @@ int main(void)
         cmocka_unit_test(test_the_recipe_of_a_pretraining_does_not_count),
         cmocka_unit_test(test_keep_last_without_a_value_is_about_batches),
         cmocka_unit_test(test_megatrons_script_is_understood),
+        cmocka_unit_test(test_seeds_are_runs),
         cmocka_unit_test(test_contradictions_are_refused),
     };
 
