@@ -66,9 +66,17 @@ def entailment(rng):
     return " ".join(f.sentence(rng) for f in world), hypothesis, label
 
 
-def duplicate(rng):
-    """Two questions, and "1" if they mean the same."""
+def is_of_dev(fact):
+    """Whether questions about the fact measure; from others a model learns."""
+    return (NAMES.index(fact.name) + COLOURS.index(fact.colour)) % 4 == 0
+
+
+def duplicate(rng, dev):
+    """Two questions, and "1" if they mean the same.  No pair to measure with is
+    one to learn from."""
     fact, same = facts(rng, 1)[0], rng.randrange(2)
+    while is_of_dev(fact) != dev:
+        fact = facts(rng, 1)[0]
     changed = {} if same else rng.choice((
         {"name": absent(rng, [fact])}, {"colour": other(rng, fact.colour)}))
 
@@ -154,7 +162,7 @@ def write_mnli(path, rng, n):
 def write_qqp(path, rng, n):
     rows = ["id qid1 qid2 question1 question2 is_duplicate".split()]
     for i in range(n):
-        a, b, same = duplicate(rng)
+        a, b, same = duplicate(rng, "dev" in os.path.basename(path))
         rows.append([str(i), str(2 * i), str(2 * i + 1), a, b, same])
     write_rows(path, rows)
 

@@ -153,6 +153,25 @@ class Tasks(unittest.TestCase):
             self.assertEqual(about["items"], asked)
             self.assertEqual(sum(s["start"] == [0] for s in samples), none)
 
+    def test_no_question_to_measure_with_is_one_to_learn_from(self):
+        def pairs(*parts):
+            return {tuple(row[c] for c in ("sentence1", "sentence2", "question1",
+                                           "question2") if c in row)
+                    for row in rows(self.path(*parts))}
+
+        def asked(part):
+            with open(self.path("SQuAD", part + "-v1.1.json"),
+                      encoding="utf-8") as file:
+                return {(p["context"], q["question"])
+                        for d in json.load(file)["data"]
+                        for p in d["paragraphs"] for q in p["qas"]}
+        for learned, measured in (
+                (pairs("MNLI", "train.tsv"), pairs("MNLI", "dev_matched.tsv")),
+                (pairs("QQP", "train.tsv"), pairs("QQP", "dev.tsv")),
+                (asked("train"), asked("dev"))):
+            self.assertGreater(len(measured), 200)
+            self.assertFalse(learned & measured)
+
     def test_the_language_has_its_entropy(self):
         with open(self.path("language", "train.txt"), encoding="ascii") as file:
             text = file.read()
