@@ -36,6 +36,7 @@ struct line {
     char **joined; /* texts that this file allocates */
     int n_joined;
     enum mtlm_options_request request; /* request that ends the parse */
+    char **rest;                       /* words behind it, or NULL */
     const int64_t *seed; /* of the run of --seeds, or NULL: not one of them */
     bool failed;
     struct mtlm_error *err;
@@ -164,6 +165,7 @@ static error_t take_argument(int key, char *text, struct argp_state *state)
     if (mtlm_option_ends_line(option)) {
         line->request =
             (enum mtlm_options_request) mtlm_option_table[option].min;
+        line->rest = state->argv + state->next;
         state->next = state->argc; /* argp parses no further, as after --help */
     }
     return 0;
@@ -355,7 +357,20 @@ static int set_all(struct mtlm_options *options, const struct line *line,
     return options->request;
 }
 
-/* Returns the request that ended the line.  --help behind --task is about the
+/* Returns the value of the last --task behind the request, or NULL. */
+static const char *task_behind(const struct line *line)
+{
+    const char *task = NULL;
+
+    for (char **word = line->rest; word && *word; word++)
+        if (strncmp(*word, "--task=", 7) == 0)
+            task = *word + 7;
+        else if (strcmp(*word, "--task") == 0 && word[1])
+            task = word[1];
+    return task;
+}
+
+/* Returns the request that ended the line.  --help with --task is about the
  * task. */
 static int take_request(struct mtlm_options *options, const struct line *line,
                         struct mtlm_error *err)
@@ -363,6 +378,8 @@ static int take_request(struct mtlm_options *options, const struct line *line,
     const struct mtlm_config none = {0};
     const char *task = last_text(line, &none, MTLM_OPT_TASK);
 
+    if (!task)
+        task = task_behind(line);
     if (line->request == MTLM_REQUEST_HELP && task
         && mtlm_options_task_find(options, task, err) < 0)
         return -1;

@@ -130,6 +130,31 @@ static char *answer_to(const char *line)
     return text;
 }
 
+static void has_help_also(const char *line, const char *expected)
+{
+    char *text = answer_to(line);
+
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+/* The page does not depend on which of the two options comes first. */
+static void test_help_before_a_task_is_about_the_task(void **state)
+{
+    char *text = answer_to("--task race --help");
+
+    (void) state;
+    has_help_also("--help --task race", text);
+    has_help_also("--help --lr 1 --task=race", text);
+    has_help_also("--task race --help --task mnli", text);
+    free(text);
+    refuses("--help --task xyz",
+            "unknown task 'xyz'; the tasks are wikitext103, lambada, "
+            "mnli, qqp, race, squad");
+    assert_int_equal(parse("--help --task"), MTLM_REQUEST_HELP);
+    assert_null(options.task);
+}
+
 static void test_each_task_has_help(void **state)
 {
     (void) state;
@@ -164,6 +189,7 @@ int main(void)
         cmocka_unit_test(test_contradictions_are_refused),
         cmocka_unit_test(test_options_of_tasks_need_one),
         cmocka_unit_test(test_each_task_has_help),
+        cmocka_unit_test(test_help_before_a_task_is_about_the_task),
     };
 
     return cmocka_run_group_tests(tests, parse_setup, parse_teardown);
