@@ -18,6 +18,12 @@ def entropy(shares):
     return -sum(p * math.log(p) for p in shares if p > 0)
 
 
+def deviation(shares):
+    """Standard deviation of the loss of a letter, of a model that knows them."""
+    squares = sum(p * math.log(p) ** 2 for p in shares if p > 0)
+    return math.sqrt(squares - entropy(shares) ** 2)
+
+
 class Language:
     def __init__(self, seed):
         rng = random.Random(f"{seed} language")

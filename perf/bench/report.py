@@ -148,7 +148,7 @@ def settings(cases):
 
 # Options whose values are paths of this machine, or what the page says anyway.
 PRIVATE = (
-    *("--build", "--python", "--write", "--openblas", "--traces"),
+    *("--build", "--python", "--write", "--openblas", "--traces", "--runs"),
     *("--title", "--about"),
 )
 
