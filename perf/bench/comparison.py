@@ -1,15 +1,34 @@
-"""What every comparison with PyTorch needs: a BLAS for it that is fast, and
-the same weights and samples for both."""
+"""What every comparison with PyTorch needs: versions of it, a BLAS for each that
+is fast, and the same weights and samples for both."""
 
+import dataclasses
 import json
 import os
 
 from bench import figures, machine, theirs
 from bench.ours import Failure, Ours
+from bench.peers import pythons
+
+
+@dataclasses.dataclass
+class Peer:
+    """A PyTorch.  about: what it says of itself; share: the speed of its
+    products as a share of ours."""
+
+    setting: theirs.Setting
+    about: dict
+    share: float = 0
+
+    def blas(self):
+        """In words."""
+        if self.about["own_blas"]:
+            return "its own BLAS"
+        return f"OpenBLAS core {self.setting.core or self.about['core']}"
 
 
 class Comparison:
-    """Of options.build and options.python, with files in a directory."""
+    """Of options.build and each of options.python, with files in a
+    directory."""
 
     def __init__(self, options, directory, processes, threads, say):
         self.options, self.directory, self.say = options, directory, say
@@ -20,32 +39,88 @@ class Comparison:
         self.blas_dirs = theirs.find_blas(options.openblas)
         if not self.blas_dirs:
             raise Failure("no OpenBLAS for PyTorch: install libopenblas0")
-        self.setting = theirs.Setting(
-            self.blas_dirs[0], processes=processes, threads=threads
+        self.peers = [
+            self.peer(python, processes, threads)
+            for python in options.python or pythons()
+        ]
+
+    def peer(self, python, processes, threads):
+        setting = theirs.Setting(
+            python, "", self.blas_dirs[0], processes=processes, threads=threads
         )
-        self.version = theirs.about(options.python, self.setting)
+        about = theirs.about(setting)
+        return Peer(
+            dataclasses.replace(
+                setting,
+                torch=about["torch"],
+                blas=None if about["own_blas"] else setting.blas,
+            ),
+            about,
+        )
 
     def measure_products(self, case, cores):
-        """Ours and theirs, {product: GF/s}; refuses a peer that is slow by
-        mistake.  Neighbours make both slower by chance: the best of some
-        attempts counts."""
+        """Ours, {product: GF/s}, and the share of each peer; refuses a peer that
+        is slow by mistake.  Neighbours make both slower by chance: the best of
+        some attempts counts."""
+        rates = {}
+        for peer in self.peers:
+            rates = self.measure_peer(peer, case, cores, rates)
+        return rates
+
+    def measure_peer(self, peer, case, cores, ours):
         names = figures.product_names(case)
-        ours, peers = {}, {}
-        for core in (None, None, None, *machine.blas_cores()):
+        # There is nothing to choose for a PyTorch with its own BLAS.
+        more = [] if peer.about["own_blas"] else machine.blas_cores()
+        theirs_at = {}
+        for core in (None, None, None, *more):
             self.blas, rates = self.ours.rates(cores, names)
             ours = figures.best_rates(ours, rates)
-            setting = theirs.dataclasses.replace(self.setting, core=core)
-            rates = theirs.rates(self.options.python, setting, names)
-            peers[core] = figures.best_rates(peers.get(core, {}), rates)
-            share = figures.gemm_share(case, ours, peers[core])
-            if share >= figures.PEER_GEMM:
-                self.setting = setting
-                return ours, share
-            self.say(f"  PyTorch's sgemm has {share:.2f} of our speed")
+            setting = dataclasses.replace(peer.setting, core=core)
+            rates = theirs.rates(setting, names)
+            theirs_at[core] = figures.best_rates(theirs_at.get(core, {}), rates)
+            peer.share = figures.gemm_share(case, ours, theirs_at[core])
+            if peer.share >= figures.PEER_GEMM:
+                peer.setting = setting
+                return ours
+            self.say(
+                f"  the sgemm of PyTorch {peer.setting.torch} has "
+                f"{peer.share:.2f} of our speed"
+            )
+        if peer.about["own_blas"]:
+            return ours
         raise Failure(
             "PyTorch's sgemm is too slow for a fair comparison: not one core of"
             f" OpenBLAS gives {figures.PEER_GEMM} of our speed"
         )
+
+    def search(self, case, files, blas, layout=None, **more):
+        """As theirs.search(), of all peers."""
+        tried = {}
+        for peer in self.peers:
+            tried |= theirs.search(
+                *(peer.setting, peer.about, case, files, blas, self.say),
+                layout,
+                **more,
+            )
+        return tried
+
+    def share(self, setting):
+        """The speed of products as a share of ours, of the setting's peer."""
+        return next(
+            p.share for p in self.peers if p.setting.python == setting.python
+        )
+
+    def peers_about(self):
+        """Of each peer, for the page: version, BLAS and the speed of its
+        products as a share of ours."""
+        return [
+            {
+                "torch": p.about["torch"],
+                "blas": p.blas(),
+                "gemm_share": p.share,
+            }
+            for p in self.peers
+        ]
 
     def files(self, case):
         """For both: our initial weights, and samples for all iterations."""
@@ -81,9 +156,9 @@ class Comparison:
         self.say(f"written: {path}.md and .json")
 
 
-def must_agree(name, ours, peer):
+def must_agree(name, ours, peer, bound=figures.LOSS_BOUND):
     """The same training, else a Failure."""
-    why = figures.disagreement(ours["losses"], peer["losses"])
+    why = figures.disagreement(ours["losses"], peer["losses"], bound)
     if why:
         raise Failure(
             f"{name}: not the same training, {why}: ours {ours['losses']}, "

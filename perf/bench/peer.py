@@ -98,7 +98,7 @@ class Samples:
         return self.share // self.micro
 
 
-def iterate(model, wrapped, adam, samples, iteration):
+def iterate(model, wrapped, adam, samples, iteration, autocast):
     """One iteration; the mean losses of this rank."""
     count, losses = len(samples), None
     adam.zero_grad(set_to_none=True)
@@ -106,7 +106,8 @@ def iterate(model, wrapped, adam, samples, iteration):
         more = wrapped is not model and i + 1 < count
         if more:
             wrapped.require_backward_grad_sync = False
-        each = wrapped(batch)
+        with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
+            each = wrapped(batch)
         (sum(each) / count).backward()
         if more:
             wrapped.require_backward_grad_sync = True
@@ -158,6 +159,8 @@ def train(options, case):
     rank, ranks = options["rank"], options["ranks"]
     model = peer_model.Model(case.model, options["attention"])
     load(model, options["weights"])
+    if options["compiled"]:
+        model.compile_parts()
     forget_peak()
     if rank == 0:
         parameters = sum(p.numel() for p in model.parameters())
@@ -171,7 +174,9 @@ def train(options, case):
         )
     for i in range(options["iterations"]):
         before, start = usage(), time.perf_counter()
-        losses = iterate(model, wrapped, adam, samples, i)
+        losses = iterate(
+            model, wrapped, adam, samples, i, options["autocast"]
+        )
         seconds = time.perf_counter() - start
         used = [after - first for after, first in zip(usage(), before)]
         losses, (cpu, switches) = over_ranks(losses, used, ranks)
@@ -198,6 +203,8 @@ def main():
             torch=torch.__version__,
             core=corename(),
             sdpa=peer_model.HAS_SDPA,
+            compiles=hasattr(torch.nn.Module, "compile"),
+            own_blas=torch.backends.mkl.is_available(),
             fused="fused" in torch.optim.AdamW.__init__.__code__.co_varnames,
         )
     if options.get("products"):

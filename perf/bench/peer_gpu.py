@@ -110,8 +110,6 @@ def batches_of(options, case, device):
 
 
 def make_model(options, case, device):
-    """Layers are compiled one by one: they are alike, so that is quick; and
-    heads with the losses as one."""
     setting = options["setting"]
     kind = "sdpa" if peer_model.HAS_SDPA else "plain"
     with torch.device(device.name) if device.gpu else nullcontext():
@@ -124,9 +122,7 @@ def make_model(options, case, device):
     if setting == "bf16":
         model = model.to(torch.bfloat16)
     if device.gpu:
-        for layer in model.layers:
-            layer.compile()
-        model.losses = torch.compile(model.losses)
+        model.compile_parts()
     return model
 
 

@@ -140,6 +140,13 @@ class Model(nn.Module):
             self.pooler = Pooler(h)
             self.binary_head = nn.Linear(h, 2)
 
+    def compile_parts(self):
+        """Layers one by one: they are alike, so that is quick; and heads with
+        the losses as one."""
+        for layer in self.layers:
+            layer.compile()
+        self.losses = torch.compile(self.losses)
+
     def mask(self, batch, dtype):
         """What is added to the scores, [b or 1, 1, s or 1, s]; None where all
         is seen."""

@@ -185,19 +185,57 @@ def quiet(cases):
     )
 
 
+def peers(cases):
+    """A line per PyTorch; cases: what has Comparison.peers_about()."""
+    lines = []
+    for each in zip(*(case["peers"] for case in cases)):
+        shares = [round(100 * peer["gemm_share"]) for peer in each]
+        lines.append(
+            f"* Theirs: PyTorch {each[0]['torch']}, {each[-1]['blas']}; its "
+            f"sgemm has {min(shares)} to {max(shares)} % of our speed."
+        )
+    return lines
+
+
+def number_words(result):
+    """In which numbers both compute."""
+    if result["bf16"]:
+        return (
+            "bf16, ours by --bf16, theirs by autocast, weights and moments of "
+            "AdamW in float32"
+        )
+    return "float32"
+
+
+def over_fp32(cases):
+    """Our bf16 over our fp32."""
+    rows = [("case", "our bf16 / our fp32", "of the rounds")]
+    for case in cases:
+        r = case["over_fp32"]
+        rows.append(
+            (
+                case["name"],
+                f"{r['median']:.2f}",
+                f"{r['least']:.2f} to {r['most']:.2f}",
+            )
+        )
+    return table(rows)
+
+
 def page(result):
-    cases, lines = result["cases"], ["# Training against PyTorch", ""]
+    cases = result["cases"]
+    title = "Training in bf16" if result["bf16"] else "Training"
+    lines = [f"# {title} against PyTorch", ""]
     lines += [
         f"    {result['command']}",
         "",
         f"* Machine: {machine_line(result['machine'])}; {quiet(cases)}.",
         f"* Ours: {result['ours']}, {result['blas']}.",
-        f"* Theirs: PyTorch {result['torch']}, OpenBLAS core "
-        f"{result['peer_core']}.",
+        *peers(cases),
         f"* {result['threads']} workers or threads; {result['rounds']} rounds, "
         f"programs in turn; in each {result['iterations']} iterations after "
         f"{result['warm_up']} to warm up, wall clock.",
-        "* Equal work: float32, forward, backward and AdamW on all "
+        f"* Equal work: {number_words(result)}, forward, backward and AdamW on all "
         "parameters, decay 0.1 of weights, no dropout, no clipping, tied "
         "output layer, the same initial weights and samples; the losses of "
         "all iterations agree.",
@@ -205,9 +243,12 @@ def page(result):
         ratios(cases),
         "",
     ]
+    if result["bf16"]:
+        lines += ["Tokens per second, in the same rounds:", ""]
+        lines += [over_fp32(cases), ""]
     lines += [f"* {name}: {why}." for name, why in result["skipped"].items()]
     lines += [
-        "Floor: the time of the matrix products alone, at the rate that "
+        "Floor: the time of the matrix products alone in fp32, at the rate that "
         "sgemm reaches on the same shapes when every core computes one "
         "(best of some rounds, measured in the same run); attention in full, "
         "as model FLOPs are counted, at the mean rate of the others. The "

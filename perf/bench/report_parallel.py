@@ -107,11 +107,12 @@ def page(result):
         f"* Ours: {result['ours']}, {result['blas']}, Open MPI; the default "
         "schedule (B and W apart, memory of 1F1B) unless the command says "
         "another; traced while it is measured.",
-        f"* Theirs: PyTorch {result['torch']} on gloo, OpenBLAS core "
-        f"{result['peer_core']}, loops of perf/bench/peer_pipeline.py (1F1B, "
+        *report.peers([result]),
+        "* Theirs on gloo, loops of perf/bench/peer_pipeline.py (1F1B, "
         "receives posted ahead) and perf/bench/peer_tensor.py (Megatron-LM's "
         "f and g, the all-reduce under the weight gradient, "
-        f"vocabulary-parallel cross-entropy); {result['setting']}.",
+        "vocabulary-parallel cross-entropy), not compiled; the fastest: "
+        f"{result['setting']}.",
         f"* {result['rounds']} rounds, programs in turn; in each "
         f"{result['iterations']} iterations after {result['warm_up']} to warm "
         "up, wall clock; processes are not bound to cores.",
@@ -146,7 +147,8 @@ def page(result):
         "",
         f"The matrix products alone take {result['floor']['seconds']:.3f} s on "
         f"two cores ({result['floor']['gflops_per_second']:.0f} GF/s); "
-        f"PyTorch's sgemm has {100 * result['gemm_share']:.0f} % of our speed.",
+        f"the fastest PyTorch's sgemm has {100 * result['gemm_share']:.0f} % of "
+        "our speed.",
         "",
         "PyTorch's settings, CPU seconds of an iteration of the first layout:",
         "",

@@ -1,4 +1,5 @@
-"""Runs PyTorch: finds a BLAS for it, its fastest settings, and times it."""
+"""Runs PyTorch, of the distribution or a newer one: finds a BLAS for it, its
+fastest settings, and times it."""
 
 import dataclasses
 import glob
@@ -16,10 +17,13 @@ PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peer.py")
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """How PyTorch runs.  blas: directory of libblas.so.3; core: for
+    """How PyTorch runs.  python: the one that has it; torch: its version; blas:
+    directory of libblas.so.3, None: PyTorch has its own; core: for
     OPENBLAS_CORETYPE, None: as detected; spin: whether idle threads of OpenMP
     do."""
 
+    python: str
+    torch: str
     blas: str
     processes: int = 1
     threads: int = 2
@@ -27,16 +31,20 @@ class Setting:
     vectors: str = "default"
     attention: str = "plain"
     adam: str = "loop"
+    compiled: bool = False
     spin: bool = True
 
     def text(self):
         parts = [
+            f"PyTorch {self.torch}",
             f"{self.processes} x {self.threads}",
             f"{self.attention} attention",
             f"{self.adam} AdamW",
             f"{self.vectors} vectors",
-            os.path.basename(self.blas),
+            os.path.basename(self.blas) if self.blas else "its own BLAS",
         ]
+        if self.compiled:
+            parts.append("compiled")
         if self.core:
             parts.append(f"core {self.core}")
         if not self.spin:
@@ -49,7 +57,8 @@ class Setting:
             for k, v in os.environ.items()
             if not k.startswith(("OPENBLAS_", "OMP_", "GOMP_", "ATEN_", "MTLM_"))
         }
-        env["LD_LIBRARY_PATH"] = self.blas
+        if self.blas:
+            env["LD_LIBRARY_PATH"] = self.blas
         env["OMP_NUM_THREADS"] = str(self.threads)
         env["OPENBLAS_NUM_THREADS"] = str(self.threads)
         # Of several processes, which are all here.
@@ -75,7 +84,7 @@ def find_blas(more=()):
     return found + list(more)
 
 
-def start(python, setting, options, rank, errors):
+def start(setting, options, rank, errors):
     options = dict(
         options,
         rank=rank,
@@ -83,27 +92,28 @@ def start(python, setting, options, rank, errors):
         threads=setting.threads,
         attention=setting.attention,
         adam=setting.adam,
+        compiled=setting.compiled,
     )
     try:
         return subprocess.Popen(
-            [python, PEER, json.dumps(options)],
+            [setting.python, PEER, json.dumps(options)],
             env=setting.environment(),
             stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL,
             stderr=errors,
             text=True,
         )
     except OSError as error:
-        raise Failure(f"--python {python}: {error.strerror}") from error
+        raise Failure(f"--python {setting.python}: {error.strerror}") from error
 
 
-def run(python, setting, options, watch=None):
+def run(setting, options, watch=None):
     """All that the first process says, one dict per line; watch(dict) sees
     each when it comes."""
     with tempfile.TemporaryDirectory() as directory:
         options = dict(options, meet=os.path.join(directory, "meet"))
         errors = open(os.path.join(directory, "errors"), "w+")
         processes = [
-            start(python, setting, options, rank, errors)
+            start(setting, options, rank, errors)
             for rank in range(setting.processes)
         ]
         said = []
@@ -125,14 +135,15 @@ def run(python, setting, options, watch=None):
     return said
 
 
-def about(python, setting):
-    """Version, what it has fused, and the core that OpenBLAS chose."""
-    return run(python, setting, {})[0]
+def about(setting):
+    """Version, what it has fused, whether it has its own BLAS, and the core that
+    OpenBLAS chose."""
+    return run(setting, {})[0]
 
 
-def rates(python, setting, products):
+def rates(setting, products):
     """{product: GF/s of all processes together}"""
-    for fields in run(python, setting, {"products": products}):
+    for fields in run(setting, {"products": products}):
         if "rates" in fields:
             return {
                 name: rate * setting.processes
@@ -141,8 +152,10 @@ def rates(python, setting, products):
     raise Failure("PyTorch said no rates")
 
 
-def train(python, setting, case, files, warm_up, iterations, layout=None):
-    """As Ours.train()."""
+def train(
+    setting, case, files, warm_up, iterations, layout=None, autocast=False
+):
+    """As Ours.train().  autocast: products in bf16."""
     own = others = None
 
     def watch(fields, processes):
@@ -160,13 +173,13 @@ def train(python, setting, case, files, warm_up, iterations, layout=None):
 
     out = {}
     said = run(
-        python,
         setting,
         dict(
             case=case.name,
             weights=files["weights"],
             samples=files["samples"],
             iterations=warm_up + iterations,
+            autocast=autocast,
             layout=layout and layout.peer(),
         ),
         watch,
@@ -182,7 +195,7 @@ def train(python, setting, case, files, warm_up, iterations, layout=None):
     return out
 
 
-def variants(setting, version, case, blas):
+def variants(setting, version, case, blas, layout=None):
     """What may be faster than setting: lists of alternatives, one question
     each."""
     new = dataclasses.replace
@@ -193,10 +206,13 @@ def variants(setting, version, case, blas):
         yield [lambda s, x=x: new(s, spin=x) for x in (True, False)]
     yield [lambda s, a=a: new(s, attention=a) for a in attention]
     yield [lambda s, a=a: new(s, adam=a) for a in adam]
+    if version["compiles"] and not layout:
+        yield [lambda s, c=c: new(s, compiled=c) for c in (False, True)]
     # On another processor a signal ends PyTorch.
     if machine.has_avx512():
         yield [lambda s, v=v: new(s, vectors=v) for v in ("default", "avx512")]
-    yield [lambda s, b=b: new(s, blas=b) for b in blas]
+    if setting.blas:
+        yield [lambda s, b=b: new(s, blas=b) for b in blas]
     if case.batch % 2 == 0 and setting.threads > 1:
         yield [lambda s: s, lambda s: new(s, processes=2, threads=1)]
 
@@ -214,7 +230,6 @@ def near(tried):
 
 
 def search(
-    python,
     setting,
     version,
     case,
@@ -223,6 +238,7 @@ def search(
     say,
     layout=None,
     iterations=ITERATIONS,
+    autocast=False,
 ):
     """{setting: seconds}: one question after the other, each asked of the
     fastest so far, by few iterations."""
@@ -231,7 +247,8 @@ def search(
     def seconds(candidate):
         if candidate not in tried:
             result = train(
-                python, candidate, case, files, WARM_UP, iterations, layout
+                *(candidate, case, files, WARM_UP, iterations),
+                *(layout, autocast),
             )
             # One thread is not slowed down by who else runs.
             kind = "cpu" if setting.threads == 1 else "seconds"
@@ -240,6 +257,6 @@ def search(
         return tried[candidate]
 
     best = setting
-    for question in variants(setting, version, case, blas):
+    for question in variants(setting, version, case, blas, layout):
         best = min([change(best) for change in question], key=seconds)
     return tried

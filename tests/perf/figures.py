@@ -56,6 +56,12 @@ class Losses(unittest.TestCase):
     def test_missing_kind_of_loss_is_refused(self):
         self.assertIn("kinds", figures.disagreement([[10]], [[10, 0.6]]))
 
+    def test_bf16_has_a_looser_bound(self):
+        near, far = ([10.05], [10]), ([10.2], [10])
+        self.assertIsNotNone(figures.disagreement(*near))
+        self.assertIsNone(figures.disagreement(*near, figures.BF16_BOUND))
+        self.assertIsNotNone(figures.disagreement(*far, figures.BF16_BOUND))
+
     def test_missing_iteration_is_refused(self):
         self.assertIn("1 losses", figures.disagreement([10], [10, 9]))
 
@@ -407,24 +413,85 @@ class Report(unittest.TestCase):
         self.assertEqual(machine.slug(about), "intel-xeon-gold-1-family6-2")
 
 
+    def test_every_pytorch_has_a_line(self):
+        def case(*shares):
+            blas = "OpenBLAS core Haswell", "its own BLAS"
+            return {
+                "peers": [
+                    {"torch": t, "blas": b, "gemm_share": share}
+                    for t, b, share in zip(("1.13", "2.15"), blas, shares)
+                ]
+            }
+
+        old, new = report.peers([case(0.9, 1.1), case(0.95, 1)])
+        self.assertIn("PyTorch 1.13, OpenBLAS core Haswell", old)
+        self.assertIn("90 to 95 %", old)
+        self.assertIn("PyTorch 2.15, its own BLAS", new)
+        self.assertIn("100 to 110 %", new)
+
     def test_paths_of_this_machine_stay_out_of_a_page(self):
         words = "4x64 --build /a/b --rounds 2 --python=/c --write d --openblas e"
         found = report.public(words.split())
         self.assertEqual(found, ["4x64", "--rounds", "2"])
 
 
+def setting_of(**more):
+    return theirs.Setting(
+        **{"python": "/python", "torch": "2.15", "blas": "/x", **more}
+    )
+
+
+def version_of(**more):
+    """What a PyTorch says of itself."""
+    return {"sdpa": False, "fused": False, "compiles": False, **more}
+
+
+def asked(setting, version, name, layout=None):
+    """{the values of a field that a search asks for}"""
+    case = cases.CASES["4x64"]
+    return {
+        getattr(change(setting), name)
+        for question in theirs.variants(
+            setting, version, case, ["/x", "/y"], layout
+        )
+        for change in question
+    }
+
+
 class Setting(unittest.TestCase):
     def test_the_library_and_its_threads_are_the_setting_s(self):
         os.environ["OPENBLAS_NUM_THREADS"] = "7"
         self.addCleanup(os.environ.pop, "OPENBLAS_NUM_THREADS")
-        env = theirs.Setting("/x", threads=2).environment()
+        env = setting_of(threads=2).environment()
         self.assertEqual(env["LD_LIBRARY_PATH"], "/x")
         self.assertEqual(env["OPENBLAS_NUM_THREADS"], "2")
         self.assertNotIn("OPENBLAS_CORETYPE", env)
 
+    def test_compiling_is_asked_where_the_version_can(self):
+        for compiles in False, True:
+            version = version_of(compiles=compiles)
+            found = asked(setting_of(), version, "compiled")
+            self.assertEqual(True in found, compiles)
+        self.assertIn("compiled", setting_of(compiled=True).text())
+
+    def test_processes_that_share_a_model_do_not_compile(self):
+        layout = layouts.LAYOUTS["P2"]
+        version = version_of(compiles=True)
+        found = asked(setting_of(), version, "compiled", layout)
+        self.assertEqual(found, {False})
+
+    def test_a_pytorch_with_its_own_blas_keeps_it(self):
+        own = setting_of(blas=None)
+        self.assertEqual(asked(own, version_of(), "blas"), {None})
+        self.assertEqual(asked(setting_of(), version_of(), "blas"), {"/x", "/y"})
+        with unittest.mock.patch.dict(os.environ):
+            os.environ.pop("LD_LIBRARY_PATH", None)
+            self.assertNotIn("LD_LIBRARY_PATH", own.environment())
+        self.assertIn("its own BLAS", own.text())
+
     def test_every_question_changes_one_thing(self):
-        version = {"sdpa": True, "fused": False}
-        setting = theirs.Setting("/x")
+        version = version_of(sdpa=True, compiles=True)
+        setting = setting_of()
         case = cases.CASES["4x64"]
         for question in theirs.variants(setting, version, case, ["/x", "/y"]):
             for change in question:
@@ -440,10 +507,10 @@ class Setting(unittest.TestCase):
             machine, "processor", lambda: {"flags": flags}
         ):
             return {
-                change(theirs.Setting("/x")).vectors
+                change(setting_of()).vectors
                 for question in theirs.variants(
-                    theirs.Setting("/x"),
-                    {"sdpa": True, "fused": True},
+                    setting_of(),
+                    version_of(sdpa=True, fused=True),
                     cases.CASES["4x64"],
                     ["/x"],
                 )
@@ -469,8 +536,8 @@ class Setting(unittest.TestCase):
                 self.assertEqual(machine.blas_cores(), cores)
 
     def test_spinning_is_asked_first(self):
-        version = {"sdpa": False, "fused": False}
-        setting = theirs.Setting("/x")
+        version = version_of()
+        setting = setting_of()
         case = cases.CASES["4x64"]
         first = next(theirs.variants(setting, version, case, ["/x"]))
         self.assertEqual([c(setting).spin for c in first], [True, False])
@@ -484,8 +551,8 @@ class Setting(unittest.TestCase):
         self.assertEqual(figures.fastest(runs), "steady")
 
     def test_threads_that_are_alone_do_not_spin(self):
-        version = {"sdpa": False, "fused": False}
-        setting = theirs.Setting("/x", processes=2, threads=1)
+        version = version_of()
+        setting = setting_of(processes=2, threads=1)
         for question in theirs.variants(
             setting, version, cases.CASES["4x1x256"], ["/x"]
         ):
@@ -494,8 +561,8 @@ class Setting(unittest.TestCase):
                 self.assertEqual(change(setting).processes, 2)
 
     def test_one_sample_is_not_for_two_processes(self):
-        version = {"sdpa": False, "fused": False}
-        setting = theirs.Setting("/x")
+        version = version_of()
+        setting = setting_of()
         for name, two in (("1x1024", False), ("4x1x256", True)):
             questions = theirs.variants(
                 setting, version, cases.CASES[name], ["/x"]
@@ -532,7 +599,7 @@ class BadInput(unittest.TestCase):
 
     def test_a_python_must_be_there(self):
         with self.assertRaises(ours.Failure) as raised:
-            theirs.about("/nowhere/python", theirs.Setting("/x"))
+            theirs.about(setting_of(python="/nowhere/python"))
         self.assertEqual(
             str(raised.exception),
             "--python /nowhere/python: No such file or directory",
