@@ -189,10 +189,11 @@ def peers(cases):
     """A line per PyTorch; cases: what has Comparison.peers_about()."""
     lines = []
     for each in zip(*(case["peers"] for case in cases)):
-        shares = [round(100 * peer["gemm_share"]) for peer in each]
+        shares = sorted({round(100 * peer["gemm_share"]) for peer in each})
+        span = " to ".join(map(str, dict.fromkeys([shares[0], shares[-1]])))
         lines.append(
             f"* Theirs: PyTorch {each[0]['torch']}, {each[-1]['blas']}; its "
-            f"sgemm has {min(shares)} to {max(shares)} % of our speed."
+            f"sgemm has {span} % of our speed."
         )
     return lines
 

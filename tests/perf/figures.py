@@ -428,6 +428,7 @@ class Report(unittest.TestCase):
         self.assertIn("90 to 95 %", old)
         self.assertIn("PyTorch 2.15, its own BLAS", new)
         self.assertIn("100 to 110 %", new)
+        self.assertIn("its sgemm has 90 % of", report.peers([case(0.9, 1)])[0])
 
     def test_paths_of_this_machine_stay_out_of_a_page(self):
         words = "4x64 --build /a/b --rounds 2 --python=/c --write d --openblas e"

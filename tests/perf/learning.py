@@ -11,12 +11,12 @@ build = os.environ.get("builddir", ".")
 
 
 class Script(unittest.TestCase):
-    def learn(self, work, *words):
+    def learn(self, work, *words, more=()):
         return subprocess.run(
             [os.path.join(source, "perf", "learning"), "--build", build,
              "--runs", os.path.join(work, "runs"), "--questions", "200",
              "--iterations", "20", "--pretraining", "20", "--epochs", "2",
-             *words, "--", "--num-layers", "1", "--hidden-size", "32"],
+             *words, "--", "--num-layers", "1", "--hidden-size", "32", *more],
             capture_output=True, text=True, check=False)
 
     def test_a_page_with_curves(self):
@@ -32,6 +32,11 @@ class Script(unittest.TestCase):
                 xml.etree.ElementTree.parse(os.path.join(work, name))
             again = self.learn(work, "language", "mnli", "squad-1.1")
             self.assertNotIn("...", again.stdout)
+            # What a run of other options left unfinished is no run of these.
+            failed = self.learn(work, "language", more=["--lr", "x"])
+            self.assertEqual(failed.returncode, 1)
+            again = self.learn(work, "language")
+            self.assertIn("... language", again.stdout)
         cells = {cell.strip() for cell in page.replace("\n", "|").split("|")}
         self.assertLess({"mnli", "squad-1.1", "33.3 %", "epoch 2"}, cells)
         self.assertIn("from the bound", page)

@@ -160,11 +160,18 @@ class Tasks(unittest.TestCase):
                     for row in rows(self.path(*parts))}
 
         def asked(part):
-            with open(self.path("SQuAD", part + "-v1.1.json"),
-                      encoding="utf-8") as file:
-                return {(p["context"], q["question"])
-                        for d in json.load(file)["data"]
-                        for p in d["paragraphs"] for q in p["qas"]}
+            found = set()
+            for version in "1.1", "2.0":
+                with open(self.path("SQuAD", f"{part}-v{version}.json"),
+                          encoding="utf-8") as file:
+                    found |= {(version, p["context"], q["question"])
+                              for d in json.load(file)["data"]
+                              for p in d["paragraphs"] for q in p["qas"]}
+            for path in glob.glob(self.path("RACE", part, "middle", "*.txt")):
+                with open(path, encoding="utf-8") as file:
+                    data = json.load(file)
+                found |= {(data["article"], q) for q in data["questions"]}
+            return found
         for learned, measured in (
                 (pairs("MNLI", "train.tsv"), pairs("MNLI", "dev_matched.tsv")),
                 (pairs("QQP", "train.tsv"), pairs("QQP", "dev.tsv")),
