@@ -251,15 +251,8 @@ static int write_json(const struct exporting *out, const char *name,
 {
     char *path = mtlm_sprintf("%s/%s", out->temporary, name);
     char *text = json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-    struct mtlm_output_file *file = mtlm_output_file_create(path, err);
-    int rc = file ? 0 : -1;
+    const int rc = mtlm_output_file_write_text(path, text, err);
 
-    if (rc == 0)
-        rc = mtlm_output_file_write(file, text, strlen(text), err) < 0
-                     || mtlm_output_file_finish(file, err) < 0
-                 ? -1
-                 : mtlm_output_file_publish(file, err);
-    mtlm_output_file_destroy(file);
     free(text);
     free(path);
     return rc;

@@ -39,30 +39,17 @@ static json_t *best_json(const struct mtlm_best_checkpoint *best,
                      (json_int_t) best->scored, "data", data);
 }
 
-static int write_text(const char *path, const char *text,
-                      struct mtlm_error *err)
-{
-    struct mtlm_output_file *file = mtlm_output_file_create(path, err);
-    int rc = -1;
-
-    if (file && mtlm_output_file_write(file, text, strlen(text), err) == 0
-        && mtlm_output_file_write(file, "\n", 1, err) == 0
-        && mtlm_output_file_finish(file, err) == 0)
-        rc = mtlm_output_file_publish(file, err);
-    mtlm_output_file_destroy(file);
-    return rc;
-}
-
 int mtlm_best_checkpoint_write(const struct mtlm_best_checkpoint *best,
                                const char *const *name, const char *dir,
                                struct mtlm_error *err)
 {
     json_t *json = best_json(best, name);
     char *text = json_dumps(json, JSON_INDENT(1));
-    char *path = path_in(dir);
-    const int rc = write_text(path, text, err);
+    char *lines = mtlm_sprintf("%s\n", text), *path = path_in(dir);
+    const int rc = mtlm_output_file_write_text(path, lines, err);
 
     free(path);
+    free(lines);
     free(text);
     json_decref(json);
     return rc;

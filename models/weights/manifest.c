@@ -176,18 +176,11 @@ int mtlm_manifest_write(const struct mtlm_manifest *manifest, const char *dir,
 {
     char *path = mtlm_sprintf("%s/%s", dir, MANIFEST);
     char *text = manifest_text(manifest), hash[DIGITS + 1];
-    struct mtlm_output_file *file = mtlm_output_file_create(path, err);
-    int rc = file ? 0 : -1;
+    int rc;
 
     write_hash(XXH3_64bits(text, strlen(text)), hash);
     memcpy(digits_of(text), hash, DIGITS);
-    if (rc == 0)
-        rc = mtlm_output_file_write(file, text, strlen(text), err);
-    if (rc == 0)
-        rc = mtlm_output_file_finish(file, err);
-    if (rc == 0)
-        rc = mtlm_output_file_publish(file, err);
-    mtlm_output_file_destroy(file);
+    rc = mtlm_output_file_write_text(path, text, err);
     free(text);
     free(path);
     return rc;

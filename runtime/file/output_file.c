@@ -142,3 +142,16 @@ void mtlm_output_file_destroy(struct mtlm_output_file *file)
     free(file->path);
     free(file);
 }
+
+int mtlm_output_file_write_text(const char *path, const char *text,
+                                struct mtlm_error *err)
+{
+    struct mtlm_output_file *file = mtlm_output_file_create(path, err);
+    int rc = -1;
+
+    if (file && mtlm_output_file_write(file, text, strlen(text), err) == 0
+        && mtlm_output_file_finish(file, err) == 0)
+        rc = mtlm_output_file_publish(file, err);
+    mtlm_output_file_destroy(file);
+    return rc;
+}

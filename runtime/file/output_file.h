@@ -28,6 +28,10 @@ int mtlm_output_file_finish(struct mtlm_output_file *file,
 int mtlm_output_file_publish(struct mtlm_output_file *file,
                              struct mtlm_error *err);
 
+/* Writes a file whose whole content is the text. */
+int mtlm_output_file_write_text(const char *path, const char *text,
+                                struct mtlm_error *err);
+
 /* Removes the temporary file unless published.  file may be NULL. */
 void mtlm_output_file_destroy(struct mtlm_output_file *file);
 
