@@ -18,7 +18,8 @@ struct mtlm_checkpoint_tensor {
     int64_t layer;                    /* -1: outside the layers */
     int64_t rows;                     /* of the whole tensor, unpadded */
     bool moment;
-    bool head;     /* of the head of a fine-tuning task */
+    bool head;     /* of the head of a fine-tuning task, pooler included */
+    bool of_task;  /* of the layer that is the task's own */
     bool optional; /* a checkpoint may lack it */
 };
 

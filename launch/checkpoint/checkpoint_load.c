@@ -46,8 +46,10 @@ static void load_tensor(struct mtlm_job *job, struct mtlm_safetensors **file,
     void *const there = narrow ? (void *) room->narrow : room->values;
     struct mtlm_error err;
 
-    if (mtlm_job_checkpoint_may_lack(job, t)
-        && mtlm_manifest_count(&job->loaded, t->name, &t->slice, t->rows) == 0)
+    if (mtlm_job_checkpoint_leaves(job, t)
+        || (mtlm_job_checkpoint_may_lack(job, t)
+            && mtlm_manifest_count(&job->loaded, t->name, &t->slice, t->rows)
+                   == 0))
         return;
     mtlm_run_read(job->run, t->tensor, there);
     if (narrow)

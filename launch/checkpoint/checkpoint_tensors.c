@@ -7,14 +7,17 @@
 #include "launch/checkpoint/checkpoint.h"
 #include "runtime/base/memory.h"
 
+static bool is_of_task(const struct mtlm_parameter *p)
+{
+    return p->kind == MTLM_PARAM_TASK_WEIGHT || p->kind == MTLM_PARAM_TASK_BIAS;
+}
+
 /* Whether the parameter belongs to the head of a fine-tuning task. */
 static bool is_head(const struct mtlm_program *program,
                     const struct mtlm_parameter *p)
 {
     return program->config.model.head != MTLM_HEAD_PRETRAINING
-           && (p->kind == MTLM_PARAM_TASK_WEIGHT
-               || p->kind == MTLM_PARAM_TASK_BIAS
-               || p->kind == MTLM_PARAM_POOLER_WEIGHT
+           && (is_of_task(p) || p->kind == MTLM_PARAM_POOLER_WEIGHT
                || p->kind == MTLM_PARAM_POOLER_BIAS);
 }
 
@@ -42,7 +45,8 @@ static void add_tensor(struct mtlm_checkpoint_tensors *list,
         .layer = p->layer,
         .rows = padded ? program->config.model.vocab_size : p->info.rows,
         .moment = *suffix != '\0',
-        .head = is_head(program, p)};
+        .head = is_head(program, p),
+        .of_task = is_of_task(p)};
 }
 
 static void add_moments(struct mtlm_checkpoint_tensors *list,

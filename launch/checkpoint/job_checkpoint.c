@@ -223,6 +223,12 @@ static int find_newest(struct mtlm_job *job, struct mtlm_error *err)
 
 /* ---- whether it fits ---- */
 
+bool mtlm_job_checkpoint_leaves(const struct mtlm_job *job,
+                                const struct mtlm_checkpoint_tensor *tensor)
+{
+    return tensor->of_task && job->options.new_head;
+}
+
 bool mtlm_job_checkpoint_may_lack(const struct mtlm_job *job,
                                   const struct mtlm_checkpoint_tensor *tensor)
 {
@@ -238,7 +244,8 @@ static int check_tensor(const struct mtlm_job *job,
     const int64_t found =
         mtlm_manifest_count(&job->loaded, t->name, &t->slice, t->rows);
 
-    if (found == want || (found == 0 && mtlm_job_checkpoint_may_lack(job, t)))
+    if (mtlm_job_checkpoint_leaves(job, t) || found == want
+        || (found == 0 && mtlm_job_checkpoint_may_lack(job, t)))
         return 0;
     return mtlm_error_set(err, MTLM_EXIT_INPUT,
                           "%s: tensor \"%s\": expected %" PRId64

@@ -31,6 +31,11 @@ int mtlm_job_checkpoint_space(struct mtlm_job *job, struct mtlm_error *err);
 /* Returns whether the job loads Adam's moments and counters, too. */
 bool mtlm_job_checkpoint_loads_moments(const struct mtlm_job *job);
 
+/* Returns whether the job starts with its own tensor, whatever the checkpoint
+ * has: that of a new head. */
+bool mtlm_job_checkpoint_leaves(const struct mtlm_job *job,
+                                const struct mtlm_checkpoint_tensor *tensor);
+
 /* Returns whether the job may start with a checkpoint that lacks the tensor: of
  * a new head, for example. */
 bool mtlm_job_checkpoint_may_lack(const struct mtlm_job *job,

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "launch/options/option_table.h"
 #include "launch/options/options_checkpoint.h"
+#include "launch/options/options_finetune.h"
 #include "launch/options/options_stored.h"
 #include "models/weights/best_checkpoint.h"
 #include "models/weights/checkpoint_dir.h"
@@ -67,7 +69,13 @@ int mtlm_options_checkpoint_take(struct mtlm_options *options,
     options->ends = mtlm_ends_stored(m->settings);
     if (mtlm_options_stored_compare_given(options, m->settings, found->path,
                                           err)
-        < 0)
+            < 0
+        || mtlm_options_finetune_compare(
+               options,
+               json_string_value(json_object_get(
+                   m->options, mtlm_option_name(MTLM_OPT_TASK))),
+               found->path, err)
+               < 0)
         return -1;
     return mtlm_options_stored_take(options, m->settings, m->options,
                                     found->path, err);

@@ -66,8 +66,26 @@ int mtlm_options_finetune_begin(struct mtlm_options *options,
     free(options->load_dir);
     options->load_dir = mtlm_strdup(options->pretrained_dir);
     options->source[MTLM_OPT_LOAD] = MTLM_SOURCE_COMMAND_LINE;
-    options->finetune = true;
+    options->finetune = options->new_head = true;
     return 0;
+}
+
+int mtlm_options_finetune_compare(const struct mtlm_options *options,
+                                  const char *stored, const char *path,
+                                  struct mtlm_error *err)
+{
+    const struct mtlm_task_entry *before =
+        stored ? mtlm_task_find(stored) : NULL;
+    const struct mtlm_task_entry *now =
+        options->task_name ? mtlm_task_find(options->task_name) : NULL;
+
+    if (!before || !now || !now->open || before == now || options->new_head)
+        return 0;
+    return mtlm_error_set(
+        err, MTLM_EXIT_USAGE,
+        "%s was saved with --task %s, this job has --task %s; "
+        "--pretrained-checkpoint DIR trains a new head",
+        path, before->name, now->name);
 }
 
 /* ---- what follows from the options ---- */

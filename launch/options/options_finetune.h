@@ -14,6 +14,12 @@ bool mtlm_options_finetunes(const struct mtlm_options *options);
 int mtlm_options_finetune_begin(struct mtlm_options *options,
                                 struct mtlm_error *err);
 
+/* Refuses to continue or evaluate a fine-tuning as another task.  stored: the
+ * task of the checkpoint at path, or NULL.  -1 and MTLM_EXIT_USAGE. */
+int mtlm_options_finetune_compare(const struct mtlm_options *options,
+                                  const char *stored, const char *path,
+                                  struct mtlm_error *err);
+
 /* Drops what a pretraining needs from a job that trains for a task.  Call
  * before any value follows from another.  -1 and MTLM_EXIT_USAGE: an option is
  * missing or contradicts. */

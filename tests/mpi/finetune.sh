@@ -124,6 +124,15 @@ evaluated() {
 evaluated 4
 evaluated "$best" --load-best
 
+# A pretrained checkpoint gives no head, though this one has a head that fits: at
+# a learning rate of 0 the head is that of the seed.
+for seed in 5 6; do
+    well 1 --task mnli "${tune[@]}" --pretrained-checkpoint tuned --weight-hash \
+        --train-data "${train[mnli]}" --valid-data "${dev[mnli]}" --epochs 1 --lr 0 --seed $seed
+    grep 'weight hash' out >"head.$seed"
+done
+cmp -s head.5 head.6 && fail 'an old head is trained on'
+
 # Seeds: each run is that of --seed, in a directory of its own; the job goes on
 # after a stop and trains no finished seed again; the medians are of the runs.
 of=(--task squad "${tune[@]}" --train-data "${train[squad]}" --valid-data "${dev[squad]}"
@@ -176,6 +185,8 @@ refused 2 'cuts a question of --task race, which is 4 samples' --task race "${tu
     --global-batch-size 12
 refused 2 'less than --global-batch-size 128' "${of[@]}" --global-batch-size 128
 refused 2 '--load-best needs --load DIR and --eval-only or --finetune' --load tuned --load-best
+refused 2 'was saved with --task mnli, this job has --task qqp; --pretrained-checkpoint DIR' \
+    --load tuned --task qqp --eval-only --valid-data "${dev[qqp]}"
 refused 3 '--load-best: pre: there is no best.json' --load pre --load-best --eval-only
 refused 3 '--pretrained-checkpoint made: there is no checkpoint' "${of[@]}" \
     --pretrained-checkpoint made
