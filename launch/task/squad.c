@@ -43,8 +43,8 @@ const struct mtlm_task_entry mtlm_task_squad = {
     .commands =
         "  launch/run -n 4 build/mtlm-dag --task squad --pretrained-checkpoint "
         "DIR \\\n"
-        "      --train-data train-v1.1.json \\\n"
-        "      --valid-data dev-v1.1.json \\\n"
+        "      --train-data SQuAD/train-v1.1.json \\\n"
+        "      --valid-data SQuAD/dev-v1.1.json \\\n"
         "      --tokenizer-type BertWordPieceLowerCase --vocab-file vocab.txt "
         "\\\n"
         "      --epochs 2 --lr 3e-5 --lr-decay-style linear \\\n"
