@@ -8,6 +8,7 @@ import subprocess
 from bench.ours import Failure
 
 INTERRUPTED = 75  # exit status of mtlm-dag after a signal
+SPEAKER = "mtlm-dag: "
 
 
 class Stopped(Failure):
@@ -35,8 +36,8 @@ def end(path, words):
 
 
 def wait(process):
-    """Returns the exit status, and whether this script got a signal.  The process
-    gets the signal, too, and has time to save its state."""
+    """Returns the exit status, and whether this script got a signal.  The
+    process gets the signal, too, and has time to save its state."""
     got = []
 
     def take(number, _):
@@ -55,13 +56,13 @@ def wait(process):
 def reason(log, status):
     """The last message of a program that failed."""
     with open(log, encoding="utf-8", errors="replace") as file:
-        said = [line.strip() for line in file if line.startswith("mtlm-dag: ")]
-    return said[-1] if said else f"status {status}"
+        said = [line.strip() for line in file if line.startswith(SPEAKER)]
+    return said[-1].removeprefix(SPEAKER) if said else f"status {status}"
 
 
 def run(path, command, words=None):
-    """Returns what the command prints, now or in an earlier run.  words: what the
-    result depends on (default: the command)."""
+    """Returns what the command prints, now or in an earlier run.  words: what
+    the result depends on (default: the command)."""
     words, name, log = words or command, os.path.basename(path), path + ".log"
     if not is_whole(path, words):
         begin(path)
