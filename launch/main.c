@@ -56,16 +56,13 @@ static int answer(struct mtlm_options *options, int request)
     return MTLM_EXIT_OK;
 }
 
-/* wrong: error in the options of this rank, or NULL.  seeds: takes the result
- * of a run of --seeds; else NULL. */
-static int train(struct mtlm_job *job, const struct mtlm_error *wrong,
-                 struct mtlm_seeds *seeds)
+/* seeds: takes the result of a run of --seeds; else NULL. */
+static int train(struct mtlm_job *job, struct mtlm_seeds *seeds)
 {
     struct mtlm_error err;
     int print, code;
 
-    if (mtlm_ranks_agree(job->ranks, wrong, &err, &print) < 0
-        || mtlm_train_start(job, &err, &print) < 0)
+    if (mtlm_train_start(job, &err, &print) < 0)
         code = complain(&err, job->advice, print);
     else if (job->leaves)
         code = MTLM_EXIT_OK;
@@ -77,8 +74,8 @@ static int train(struct mtlm_job *job, const struct mtlm_error *wrong,
     return code;
 }
 
-/* Trains with each seed, until a run does not train all of its epochs.  Exit
- * codes may differ between ranks, so that the ranks agree after each run. */
+/* Trains with each seed, until a run does not train all of its epochs or the
+ * job is asked to stop.  The ranks agree after each run. */
 static int train_seeds(struct mtlm_seeds *seeds, struct mtlm_job *all)
 {
     bool more = true;
@@ -88,14 +85,29 @@ static int train_seeds(struct mtlm_seeds *seeds, struct mtlm_job *all)
         struct mtlm_job job = {.ranks = all->ranks};
 
         mtlm_seeds_start(seeds, i, &job);
-        code = train(&job, NULL, seeds);
+        code = train(&job, seeds);
         all->leaves = job.leaves;
         mtlm_options_free(&job.options);
-        more = mtlm_ranks_min(all->ranks, seeds->done == i + 1);
+        more = mtlm_seeds_go_on(seeds, i, all, &code);
     }
     if (more && mtlm_ranks_rank(all->ranks) == mtlm_ranks_size(all->ranks) - 1)
         mtlm_seeds_print(seeds, all->options.task);
     return code;
+}
+
+/* wrong: error in the options of this rank, or NULL. */
+static int train_all(struct mtlm_job *job, const struct mtlm_error *wrong,
+                     struct mtlm_seeds *seeds)
+{
+    struct mtlm_error err, mine;
+    int print, rc;
+
+    if (mtlm_ranks_agree(job->ranks, wrong, &err, &print) < 0)
+        return complain(&err, NULL, print);
+    rc = mtlm_seeds_compare(seeds, job->ranks, &mine);
+    if (mtlm_ranks_agree(job->ranks, rc < 0 ? &mine : NULL, &err, &print) < 0)
+        return complain(&err, NULL, print);
+    return seeds->n > 0 ? train_seeds(seeds, job) : train(job, NULL);
 }
 
 int main(int argc, char **argv)
@@ -132,10 +144,8 @@ int main(int argc, char **argv)
         if (mtlm_launcher_apart(together, mtlm_ranks_size(job.ranks), &err) < 0)
             code = complain(&err, NULL, true); /* the processes share no
                                                 * barrier */
-        else if (seeds.n > 0 && request == MTLM_REQUEST_NONE)
-            code = train_seeds(&seeds, &job);
         else
-            code = train(&job, request < 0 ? &err : NULL, NULL);
+            code = train_all(&job, request < 0 ? &err : NULL, &seeds);
         /* mpirun kills all ranks as soon as one rank leaves with an error. */
         mtlm_ranks_barrier(job.ranks);
         if (job.leaves) /* the other ranks may train for long */

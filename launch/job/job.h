@@ -78,6 +78,9 @@ struct mtlm_job {
      * else NULL. */
     struct mtlm_job_finetune *finetune;
     struct mtlm_best_checkpoint best; /* epoch of the fine-tuning */
+    /* Clock at which --exit-duration-in-mins ends; 0: it counts from the first
+     * iteration. */
+    int64_t deadline_ns;
     struct mtlm_entropy entropy; /* of the validation bytes, if has_entropy */
     bool has_entropy;
     struct mtlm_program *program;

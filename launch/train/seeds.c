@@ -11,20 +11,25 @@
 #include "launch/job/job_finetune.h"
 #include "launch/options/options_parse.h"
 #include "launch/train/seeds.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/plural.h"
 #include "runtime/base/standard_output.h"
+#include "runtime/machine/signals.h"
 
 int mtlm_seeds_begin(struct mtlm_seeds *seeds,
                      const struct mtlm_options *options, int argc, char **argv,
                      struct mtlm_error *err)
 {
     const int n = options->n_seeds;
+    const double limit = options->exit_duration_mins;
 
     *seeds = (struct mtlm_seeds){
         .options = mtlm_calloc(n + 1, sizeof(*seeds->options)),
         .seed = mtlm_calloc(n + 1, sizeof(*seeds->seed)),
-        .best = mtlm_calloc(n + 1, sizeof(*seeds->best))};
+        .best = mtlm_calloc(n + 1, sizeof(*seeds->best)),
+        .deadline_ns =
+            limit > 0 ? mtlm_now_ns() + (int64_t) (limit * 60e9) : 0};
     memcpy(seeds->seed, options->seed_of_run, n * sizeof(*seeds->seed));
     for (int i = 0; i < n; i++) {
         seeds->n++;
@@ -34,6 +39,24 @@ int mtlm_seeds_begin(struct mtlm_seeds *seeds,
             return -1;
     }
     return 0;
+}
+
+int mtlm_seeds_compare(const struct mtlm_seeds *seeds, struct mtlm_ranks *ranks,
+                       struct mtlm_error *err)
+{
+    char *text = mtlm_strdup(seeds->n > 0 ? "--seeds" : "no --seeds");
+    int rc;
+
+    for (int i = 0; i < seeds->n; i++) {
+        char number[24];
+
+        snprintf(number, sizeof(number), "%" PRId64, seeds->seed[i]);
+        text = mtlm_join(text, i > 0 ? "," : " ", number);
+    }
+    rc = mtlm_ranks_same(ranks, text, "was started with other settings",
+                         MTLM_EXIT_USAGE, err);
+    free(text);
+    return rc;
 }
 
 /* Makes the directory above that of a seed.  Where that fails, the start of the
@@ -50,6 +73,7 @@ static void make_parent(const char *dir)
 void mtlm_seeds_start(struct mtlm_seeds *seeds, int i, struct mtlm_job *job)
 {
     job->options = seeds->options[i];
+    job->deadline_ns = seeds->deadline_ns;
     seeds->options[i] = (struct mtlm_options){0};
     if (mtlm_ranks_rank(job->ranks) != 0)
         return;
@@ -80,6 +104,55 @@ void mtlm_seeds_take(struct mtlm_seeds *seeds, const struct mtlm_job *job)
         take_names(seeds, job);
     *best = job->best;
     best->score = memcpy(mtlm_calloc(1, bytes), job->best.score, bytes);
+}
+
+/* ---- between two runs ---- */
+
+/* Returns the reason to stop that any rank has, enum mtlm_stop, or 0. */
+static int reason_to_stop(const struct mtlm_seeds *seeds,
+                          struct mtlm_ranks *ranks)
+{
+    if (seeds->deadline_ns > 0 && mtlm_now_ns() > seeds->deadline_ns)
+        mtlm_stop_request();
+    return (int) -mtlm_ranks_min(ranks, -mtlm_stop_requested());
+}
+
+/* Prints how to go on with run `next`. */
+static void print_next(const struct mtlm_seeds *seeds, int next, bool saved)
+{
+    if (saved)
+        fprintf(stderr,
+                "mtlm-dag: the same command goes on with seed %" PRId64
+                ", run %d of %d\n",
+                seeds->seed[next], next + 1, seeds->n);
+    else
+        fprintf(stderr,
+                "mtlm-dag: the same command begins anew with seed %" PRId64
+                "; with --save DIR it would go on\n",
+                seeds->seed[0]);
+}
+
+bool mtlm_seeds_go_on(const struct mtlm_seeds *seeds, int i,
+                      const struct mtlm_job *all, int *code)
+{
+    const bool whole = mtlm_ranks_min(all->ranks, seeds->done == i + 1);
+    const bool last = i + 1 == seeds->n;
+    const int stop = whole && !last ? reason_to_stop(seeds, all->ranks) : 0;
+
+    if (whole && !stop)
+        return true;
+    if (stop >= MTLM_STOP_SIGNAL)
+        *code = MTLM_EXIT_INTERRUPTED;
+    if (mtlm_ranks_rank(all->ranks) != 0 || all->leaves
+        || (*code != MTLM_EXIT_OK && *code != MTLM_EXIT_INTERRUPTED))
+        return false;
+    if (stop)
+        fprintf(stderr, "mtlm-dag: stopped by %s after run %d of %d\n",
+                stop >= MTLM_STOP_SIGNAL ? "a signal"
+                                         : "--exit-duration-in-mins",
+                i + 1, seeds->n);
+    print_next(seeds, whole ? i + 1 : i, all->options.save_dir != NULL);
+    return false;
 }
 
 /* ---- the medians ---- */

@@ -9,6 +9,7 @@ struct mtlm_seeds {
     int n;                             /* runs */
     struct mtlm_options *options;      /* [n] until a job takes them */
     int64_t *seed;                     /* [n] */
+    int64_t deadline_ns;               /* of the time limit; 0: none */
     int done;                          /* runs with results */
     struct mtlm_best_checkpoint *best; /* [done] */
     char **name, *unit;                /* of each score of a run */
@@ -21,6 +22,10 @@ int mtlm_seeds_begin(struct mtlm_seeds *seeds,
                      const struct mtlm_options *options, int argc, char **argv,
                      struct mtlm_error *err);
 
+/* Refuses ranks that have other seeds.  Collective. */
+int mtlm_seeds_compare(const struct mtlm_seeds *seeds, struct mtlm_ranks *ranks,
+                       struct mtlm_error *err);
+
 /* Gives job the options of run i.  Rank 0 makes the directory of --save, and
  * prints which seed follows. */
 void mtlm_seeds_start(struct mtlm_seeds *seeds, int i, struct mtlm_job *job);
@@ -28,6 +33,13 @@ void mtlm_seeds_start(struct mtlm_seeds *seeds, int i, struct mtlm_job *job);
 /* Takes the result of a run that has ended, if it has trained all of its
  * epochs. */
 void mtlm_seeds_take(struct mtlm_seeds *seeds, const struct mtlm_job *job);
+
+/* Returns whether the job goes on after run i, to the next run or to the
+ * medians: run i has results, and no signal and no time limit forbids the next
+ * run.  Otherwise rank 0 prints how to go on, unless *code is an error.  *code:
+ * exit code of run i; changes if a signal ends the job here.  Collective. */
+bool mtlm_seeds_go_on(const struct mtlm_seeds *seeds, int i,
+                      const struct mtlm_job *all, int *code);
 
 /* Prints the scores of each run and their medians. */
 void mtlm_seeds_print(const struct mtlm_seeds *seeds,

@@ -58,9 +58,8 @@ static bool must_stop(struct mtlm_train *s, const double r[MTLM_CONTROL_COUNT])
 
 static void watch_clock(const struct mtlm_train *s)
 {
-    const double limit = s->job->options.exit_duration_mins;
-
-    if (limit > 0 && mtlm_now_ns() - s->log.start_ns > limit * 60e9)
+    if (s->job->options.exit_duration_mins > 0
+        && mtlm_train_log_time_left(&s->log) < 0)
         mtlm_stop_request();
 }
 

@@ -73,6 +73,17 @@ static double validations_left(const struct mtlm_train_log *log, int64_t done)
            + (log->end % o->eval_interval != 0) + (log->job->test != NULL);
 }
 
+double mtlm_train_log_time_left(const struct mtlm_train_log *log)
+{
+    const int64_t deadline =
+        log->job->deadline_ns > 0
+            ? log->job->deadline_ns
+            : log->start_ns
+                  + (int64_t) (log->job->options.exit_duration_mins * 60e9);
+
+    return (deadline - mtlm_now_ns()) * 1e-9;
+}
+
 /* Time left when `per_samples` samples take `seconds`. */
 static double seconds_left(const struct mtlm_train_log *log, double seconds,
                            double per_samples,
@@ -83,8 +94,7 @@ static double seconds_left(const struct mtlm_train_log *log, double seconds,
     const double samples = log->end == o->train_iters
                                ? o->train_samples - r[MTLM_CONTROL_SAMPLES]
                                : (log->end - done) * r[MTLM_CONTROL_BATCH];
-    const double limit =
-        o->exit_duration_mins * 60 - (mtlm_now_ns() - log->start_ns) * 1e-9;
+    const double limit = mtlm_train_log_time_left(log);
     double left = fmax(samples, 0) * seconds / per_samples;
 
     if (log->evals > 0)

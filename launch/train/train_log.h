@@ -59,6 +59,10 @@ void mtlm_train_log_validation(struct mtlm_train_log *log, int64_t iterations,
                                const double report[MTLM_STATUS_EXTRA],
                                int64_t ns);
 
+/* Returns the seconds until --exit-duration-in-mins, which must be given; less
+ * than 0: it is over. */
+double mtlm_train_log_time_left(const struct mtlm_train_log *log);
+
 /* Prints text and a newline on the last rank; frees text.  A job whose reader
  * has left ends as after a signal. */
 void mtlm_train_log_text(const struct mtlm_train_log *log, char *text);
