@@ -15,6 +15,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/plural.h"
 #include "runtime/base/standard_output.h"
+#include "runtime/machine/environment_copy.h"
 #include "runtime/machine/signals.h"
 
 int mtlm_seeds_begin(struct mtlm_seeds *seeds,
@@ -28,6 +29,7 @@ int mtlm_seeds_begin(struct mtlm_seeds *seeds,
         .options = mtlm_calloc(n + 1, sizeof(*seeds->options)),
         .seed = mtlm_calloc(n + 1, sizeof(*seeds->seed)),
         .best = mtlm_calloc(n + 1, sizeof(*seeds->best)),
+        .environment = mtlm_environment_copy(),
         .deadline_ns =
             limit > 0 ? mtlm_now_ns() + (int64_t) (limit * 60e9) : 0};
     memcpy(seeds->seed, options->seed_of_run, n * sizeof(*seeds->seed));
@@ -73,6 +75,7 @@ static void make_parent(const char *dir)
 void mtlm_seeds_start(struct mtlm_seeds *seeds, int i, struct mtlm_job *job)
 {
     job->options = seeds->options[i];
+    mtlm_environment_copy_restore(seeds->environment);
     job->deadline_ns = seeds->deadline_ns;
     seeds->options[i] = (struct mtlm_options){0};
     if (mtlm_ranks_rank(job->ranks) != 0)
@@ -215,6 +218,7 @@ void mtlm_seeds_end(struct mtlm_seeds *seeds)
         mtlm_options_free(&seeds->options[i]);
     for (int i = 0; i < seeds->done; i++)
         mtlm_best_checkpoint_free(&seeds->best[i]);
+    mtlm_environment_copy_free(seeds->environment);
     free(seeds->name);
     free(seeds->unit);
     free(seeds->best);

@@ -13,6 +13,7 @@ struct mtlm_seeds {
     int done;                          /* runs with results */
     struct mtlm_best_checkpoint *best; /* [done] */
     char **name, *unit;                /* of each score of a run */
+    char **environment;                /* StarPU's variables before run 0 */
 };
 
 /* Reads the options of each run from the command line whose options are given.

@@ -21,8 +21,11 @@ medians() {
     grep -q "^  F1: median $middle, least $least, greatest $most$" medians \
         || fail "$*: medians: $(cat medians)"
 }
-medians 1
+STARPU_SCHED=mtlm medians 1
 cp medians first
+[ "$(grep -E '^(machine|GPU):' out | sort | uniq -c | awk '{ print $1, $2 }' | xargs)" \
+    = '3 GPU: 3 machine:' ] && grep -q '^machine: .*, policy mtlm' out \
+    || fail "runs on other processors or with another policy: $(grep -E '^(machine|GPU):' out)"
 grep 'weight hash' out | head -1 | diff seed.hash - || fail 'seed 7 is another run'
 if full_tier; then
     for layout in '--pipeline-model-parallel-size 2 --schedule zb-h1' \
