@@ -7,7 +7,7 @@
 . "${srcdir:-.}/tests/emulator/common.sh"
 refuses_at_once
 
-mini=(--model gpt-tiny --num-layers 4 --hidden-size 64 --num-attention-heads 4
+mini=(--model gpt-tiny --num-layers 4 --hidden-size 32 --num-attention-heads 4
     --seq-length 16 --micro-batch-size 1 --global-batch-size 2
     --attention-dropout 0.1 --hidden-dropout 0.1 --lr 1e-3 --min-lr 0
     --lr-decay-style constant --lr-warmup-fraction 0 --train-iters 3
@@ -48,9 +48,14 @@ same 'P1' "${mini[@]}"
 MTLM_DOUBLE_DELAY_US=200 same 'bf16, slow copies' "${mini[@]}" --bf16
 layout 1 2
 # With so many microbatches inputs of layers travel, too.
-same 'P2, inputs' "${mini[@]}" "${parallel[@]}" --global-batch-size 12 \
-    --train-iters 2
-grep -q '^offload: .* inputs of 2 layers' out || fail "no inputs: $(cat out)"
+inputs=("${mini[@]}" "${parallel[@]}" --hidden-size 64 --global-batch-size 12
+    --train-iters 2)
+on_gpus 2
+well 2 "${inputs[@]}" --offload none
+hash=$(weight_hash out)
+offloads 'P2, inputs' "$hash" 'moments.*, gradients of .* weights .* inputs of 2 layers' \
+    "${inputs[@]}" --offload all
+! full_tier || offloads 'P2' "$hash" moments "${inputs[@]}" --offload optimizer
 # Gradients pass through the host, so their valid copies are not on the GPU.
 layout 1 1
 ranks=2
@@ -65,7 +70,8 @@ if full_tier; then
     same 'two versions' "${mini[@]}" "${parallel[@]}" --weight-staleness 1
 fi
 
-# auto: less memory on the GPU, more goes to the host.
+# auto: less memory on the GPU, more goes to the host.  The plan has the bytes of
+# the run.
 ranks=1
 wide=("${mini[@]}" --hidden-size 128 --num-layers 8 --global-batch-size 1
     --train-iters 2)
@@ -84,6 +90,11 @@ for less in 3 14 18; do
         [ $less -gt 3 ] || fail "auto: no advice: $(cat err)"
     offloads "auto, $less MiB less" "$whole" moments "${wide[@]}"
     gone+="$(sed -n 's/^offload: \(moments.*\) of rank 0 in.*/\1/p' out);"
+    moves=$(sed -n 's/.*iteration \([0-9.]*\) MiB to the GPU, \([0-9.]*\) MiB.*/\1 \2/p' out)
+    well 1 "${wide[@]}" --dry-run
+    plans=$(awk '/^Host memory of a rank/ { n = NR } n && NR == n + 2 { print $3, $4 }' out)
+    [ -n "$moves" ] && [ "$moves" = "$plans" ] ||
+        fail "auto, $less MiB less: moves '$moves', plans '$plans'"
 done
 [[ $gone = 'moments;'*'gradients'* ]] || fail "auto: $gone"
 
@@ -147,14 +158,6 @@ well 1 "${mini[@]}" --offload optimizer --trace trace --trace-iterations 2:3
 for op in LOAD STORE; do
     grep -q ",$op,.*,disk," trace/schedule.csv || fail "schedule.csv: no $op"
 done
-
-# The plan has the bytes of the run.
-well 1 "${wide[@]}" --offload optimizer
-moved=$(sed -n 's/.*iteration \([0-9.]*\) MiB to the GPU, \([0-9.]*\) MiB.*/\1 \2/p' out)
-well 1 "${wide[@]}" --offload optimizer --dry-run
-planned=$(awk '/^Host memory of a rank/ { n = NR } n && NR == n + 2 { print $3, $4 }' out)
-[ -n "$moved" ] && [ "$moved" = "$planned" ] ||
-    fail "moved '$moved', planned '$planned'"
 
 # bert-3.9b in bf16 on a described card of 24 GiB.
 on_cpus
