@@ -151,6 +151,7 @@ job 1 "${wide[@]}" --offload-memory 2e6
 many=(--num-layers 8 --hidden-size 256 --seq-length 128 --global-batch-size 32
     --train-iters 2 --weight-hash)
 for model in gpt-tiny bert-tiny; do
+    [ $model = gpt-tiny ] || full_tier || continue
     run=("${small[@]}" --model "$model" "${many[@]}")
     well 1 "${run[@]}"
     on_disk "$model, many samples" 1 "$(weight_hash out)" 'moments.* inputs of' \
