@@ -45,7 +45,7 @@ class Reader:
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
                 [program, f"-runs={RUNS}", f"-max_total_time={SECONDS}",
-                 f"-max_len={LENGTHS[name]}", "-timeout=10",
+                 f"-max_len={LENGTHS[name]}", "-timeout=0",
                  f"-dict={seeds}/{name}.dict", "-print_final_stats=1",
                  f"-artifact_prefix={seeds}/{name}-",
                  found, os.path.join(seeds, name)],

@@ -13,6 +13,7 @@ RUN = os.path.join(TESTS, "fuzz", "run.py")
 # Whatever it is given; the reader llmc finds something.
 PROGRAM = """#!/bin/sh
 echo "$MTLM_FUZZ" >>started
+echo "$*" >words
 for last; do :; done
 [ -d "$last" ] || echo "INFO: A corpus is not provided, starting from an empty one"
 echo "#8 DONE cov: 115 ft: 200"
@@ -82,6 +83,12 @@ class Run(unittest.TestCase):
         self.assertIn("llmc: 1000 executions", done.stdout)
         self.assertIn("FOUND something: exit code 1", done.stdout)
         self.assertEqual(self.started(), ["llmc", "idx"])
+
+    def test_time_for_which_a_reader_is_suspended_does_not_count(self):
+        """fuzz.c limits the time of the processor instead."""
+        self.run_readers("./fuzz", "seeds", "idx")
+        with open(os.path.join(self.work, "words"), encoding="utf-8") as file:
+            self.assertIn(" -timeout=0 ", file.read())
 
     def test_nothing_found_without_a_corpus_does_not_count(self):
         os.rmdir(os.path.join(self.work, "seeds", "idx"))
