@@ -47,6 +47,29 @@ static void read_all(struct mtlm_samples *samples, int64_t sample,
 
 /* ---- files ---- */
 
+/* Refuses data without answers where there is nothing to do with them, and
+ * among data with answers. */
+static int check_labelled(const struct mtlm_job *job, bool training,
+                          const struct mtlm_task_data *data, const char *path,
+                          struct mtlm_error *err)
+{
+    const struct mtlm_options *o = &job->options;
+    const struct mtlm_job_finetune *f = job->finetune;
+
+    if (!training && f->devs > 0 && f->dev[0].data->labelled != data->labelled)
+        return mtlm_error_set(
+            err, MTLM_EXIT_INPUT, "%s: the data have %s, unlike those of %s",
+            path, data->labelled ? "answers" : "no answers", f->dev[0].path);
+    if (data->labelled || (!training && o->eval_only && o->predictions))
+        return 0;
+    return mtlm_error_set(
+        err, MTLM_EXIT_INPUT,
+        training ? "%s: the data have no answers to learn from"
+                 : "%s: the data have no answers, so there is no score; "
+                   "--eval-only --predictions FILE writes those of the model",
+        path);
+}
+
 static struct mtlm_task_data *open_data(struct mtlm_job *job, bool training,
                                         char *const *path, int paths,
                                         struct mtlm_error *err)
@@ -59,16 +82,11 @@ static struct mtlm_task_data *open_data(struct mtlm_job *job, bool training,
     struct mtlm_task_data *data =
         o->task->open((const char *const *) path, paths, &recipe, err);
 
-    if (!data)
+    if (data && check_labelled(job, training, data, path[0], err) < 0) {
+        mtlm_samples_destroy(&data->samples);
         return NULL;
-    if (data->labelled)
-        return data;
-    mtlm_samples_destroy(&data->samples);
-    mtlm_error_set(err, MTLM_EXIT_INPUT,
-                   "%s: these are test data without classes, which give no "
-                   "score",
-                   path[0]);
-    return NULL;
+    }
+    return data;
 }
 
 static int open_train(struct mtlm_job *job, struct mtlm_error *err)
@@ -122,6 +140,11 @@ static int open_devs(struct mtlm_job *job, struct mtlm_error *err)
 
     if (mtlm_blend_list_parse(o->valid_data, "--valid-data", &list, err) < 0)
         return -1;
+    if (o->predictions && o->task->apart && list.n > 1)
+        rc = mtlm_error_set(err, MTLM_EXIT_USAGE,
+                            "--predictions writes the answers to one file of "
+                            "--valid-data, found %d",
+                            list.n);
     for (int i = 0; i < list.n && rc == 0; i += o->task->together ? list.n : 1)
         rc = add_dev(job, list.prefix + i, o->task->together ? list.n : 1, err);
     mtlm_blend_list_free(&list);
@@ -203,8 +226,9 @@ void mtlm_job_finetune_print(const struct mtlm_job *job)
                mtlm_plural(o->epochs));
     if (f->train && f->train->left_out > 0)
         printf(", %" PRId64 " left out", f->train->left_out);
-    printf("; %" PRId64 " sample%s to evaluate on\n", f->samples,
-           mtlm_plural(f->samples));
+    printf("; %" PRId64 " sample%s to %s\n", f->samples,
+           mtlm_plural(f->samples),
+           mtlm_job_finetune_labelled(job) ? "evaluate on" : "answer");
 }
 
 char *mtlm_job_finetune_describe(const struct mtlm_job *job)
@@ -218,6 +242,11 @@ char *mtlm_job_finetune_describe(const struct mtlm_job *job)
 }
 
 /* ---- scores ---- */
+
+bool mtlm_job_finetune_labelled(const struct mtlm_job *job)
+{
+    return job->finetune->dev[0].data->labelled;
+}
 
 uint64_t mtlm_job_finetune_valid_hash(const struct mtlm_job *job)
 {

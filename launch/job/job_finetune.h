@@ -36,6 +36,10 @@ void mtlm_job_finetune_print(const struct mtlm_job *job);
 /* Returns one line about the data.  The caller frees the line. */
 char *mtlm_job_finetune_describe(const struct mtlm_job *job);
 
+/* Returns whether the data to evaluate on have answers, so that there are
+ * scores. */
+bool mtlm_job_finetune_labelled(const struct mtlm_job *job);
+
 /* Returns a hash of the data to evaluate on. */
 uint64_t mtlm_job_finetune_valid_hash(const struct mtlm_job *job);
 

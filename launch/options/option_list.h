@@ -506,7 +506,9 @@
         "fine-tuning: fill up the last batch of an epoch instead of dropping " \
         "it")                                                                  \
     OPT(TASKS, PREDICTIONS, "predictions", TEXT, predictions, "", 0, 0,        \
-        "FILE", "squad: write the answers to FILE, for the official scripts")  \
+        "FILE",                                                                \
+        "fine-tuning: write the model's answers to FILE, as the task's "       \
+        "official scripts or servers take them")                               \
     OPT(TASKS, OVERLAPPING_EVAL, "overlapping-eval", INT, overlapping_eval,    \
         "32", 1, 1048576, "N",                                                 \
         "wikitext103: tokens from a window's begin to the next one's")         \

@@ -109,9 +109,6 @@ static int check_given(const struct mtlm_options *o, struct mtlm_error *err)
                               "--task %s needs --train-data FILE...; mtlm-dag "
                               "--task %s --help says where to get it",
                               o->task->name, o->task->name);
-    if (o->predictions && o->task->head != MTLM_HEAD_SPAN)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--predictions is for --task squad");
     return 0;
 }
 

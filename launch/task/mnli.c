@@ -25,11 +25,17 @@ const struct mtlm_task_entry mtlm_task_mnli = {
                 "goes through\n"
                 "dropout and a linear layer that starts with random weights. "
                 "After each epoch\n"
-                "the job prints the accuracy on each file of --valid-data.\n",
+                "the job prints the accuracy on each file of --valid-data.\n"
+                "--predictions FILE writes the model's classes as GLUE takes "
+                "them, also of\n"
+                "test_matched.tsv, which has no classes; GLUE calls the file "
+                "MNLI-m.tsv.\n",
     .data = "  https://dl.fbaipublicfiles.com/glue/data/MNLI.zip, 313 MB: "
             "train.tsv\n"
             "  (392,702 pairs), dev_matched.tsv (9,815), dev_mismatched.tsv "
-            "(9,832).\n"
+            "(9,832);\n"
+            "  without classes: test_matched.tsv (9,796), "
+            "test_mismatched.tsv (9,847).\n"
             "  Licence: mostly OANC's, which allows all use; the paper names "
             "the rest.\n"
             "  Paper: arXiv 1704.05426.\n",
@@ -42,9 +48,14 @@ const struct mtlm_task_entry mtlm_task_mnli = {
         "\\\n"
         "      --epochs 10 --lr 1e-5 --lr-decay-style linear \\\n"
         "      --lr-warmup-fraction 0.065 --micro-batch-size 8 \\\n"
-        "      --global-batch-size 32 --seq-length 512 --save TUNED\n",
+        "      --global-batch-size 32 --seq-length 512 --save TUNED\n"
+        "  launch/run -n 4 build/mtlm-dag --load TUNED --load-best --eval-only "
+        "\\\n"
+        "      --valid-data MNLI/test_matched.tsv --predictions MNLI-m.tsv\n",
     .published =
         "  accuracy, matched / mismatched, arXiv 1909.08053, table 5:\n"
         "  336M 89.7 / 90.0 %, 1.3B 90.9 / 91.0 %, 3.9B 91.4 / 91.4 %\n",
+    .apart = true,
     .open = open_pairs,
+    .write = mtlm_glue_write,
 };

@@ -22,7 +22,11 @@ const struct mtlm_task_entry mtlm_task_race = {
                 "--global-batch-size\n"
                 "are multiples of 4. Megatron-LM counts questions instead.\n"
                 "After each epoch the job prints the accuracy on each path of "
-                "--valid-data.\n",
+                "--valid-data.\n"
+                "--predictions FILE writes the model's choices, a line for "
+                "each article:\n"
+                "{\"id\": \"high1.txt\", \"answers\": [\"C\", \"A\"]}. "
+                "Articles may have no answers.\n",
     .data = "  https://www.cs.cmu.edu/~glai1/data/race, 25 MB: directories "
             "train, dev and\n"
             "  test with middle and high; 27,933 articles, 97,687 questions. "
@@ -42,4 +46,5 @@ const struct mtlm_task_entry mtlm_task_race = {
         "  336M 83.0 (86.9 / 81.5) %, 1.3B 87.3 (90.4 / 86.1) %,\n"
         "  3.9B 89.5 (91.8 / 88.6) %\n",
     .open = mtlm_race_create,
+    .write = mtlm_race_write,
 };

@@ -33,7 +33,9 @@ const struct mtlm_task_entry mtlm_task_squad = {
                 "The softmax of a window leaves its padding out.\n"
                 "After each epoch the job prints the scores. --predictions "
                 "FILE also writes\n"
-                "the answers, as the official scripts read them.\n",
+                "the answers, as the official scripts read them, and with "
+                "--eval-only of a\n"
+                "file without answers, too.\n",
     .data =
         "  https://rajpurkar.github.io/SQuAD-explorer/dataset/train-v1.1.json, "
         "30 MB,\n"

@@ -10,6 +10,7 @@
 #include "models/task/recipe.h"
 #include "models/task/scored_text.h"
 #include "models/text/tokenizer.h"
+#include "runtime/file/output_file.h"
 
 /* Where a task's samples come from. */
 struct mtlm_task_input {
@@ -38,14 +39,20 @@ struct mtlm_task_entry {
     const char *published; /* numbers of papers, printed after a result, too */
 
     /* Of fine-tuning: the head; its classes, or choices of a question; whether
-     * all files of --valid-data have one score.  open() reads files; the caller
-     * destroys the data.  NULL with the reason in err. */
+     * all files of --valid-data have one score; whether --predictions takes
+     * one of them only.  open() reads files; the caller destroys the data. NULL
+     * with the reason in err. */
     enum mtlm_head_kind head;
     int64_t classes;
-    bool together;
+    bool together, apart;
     struct mtlm_task_data *(*open)(const char *const *path, int paths,
                                    const struct mtlm_task_recipe *recipe,
                                    struct mtlm_error *err);
+    /* Appends the answers [data->items] to the file of --predictions; NULL: the
+     * answers are spans. */
+    int (*write)(struct mtlm_output_file *file,
+                 const struct mtlm_task_data *data, const int64_t *answer,
+                 struct mtlm_error *err);
 
     /* Of an evaluation alone: reads the samples; NULL with the reason in err.
      */

@@ -28,31 +28,19 @@ static int64_t sample_number(const struct mtlm_program_config *config,
     return (microbatch * l->dp + l->dp_rank) * config->micro_batch + i;
 }
 
-static int64_t right_class(struct mtlm_job *job, int64_t sample)
-{
-    int32_t class;
-
-    mtlm_samples_read(job->valid.samples, sample, MTLM_FIELD_CLASS, 0, 1,
-                      &class);
-    return class;
-}
-
 static void add_answer(struct mtlm_answers *a, int64_t sample,
                        const mtlm_real *logit, int64_t n, const mtlm_real *end)
 {
     const struct mtlm_job_finetune *f = a->job->finetune;
     struct mtlm_answer answer = {.sample = sample};
-    struct mtlm_accuracy accuracy = {0};
 
     if (sample >= f->samples) /* fills up the last batch */
         return;
-    if (end) {
+    if (end)
         answer.span = mtlm_span_find((const struct mtlm_squad *) f->dev[0].data,
                                      sample, logit, end);
-    } else {
-        mtlm_accuracy_add(&accuracy, logit, n, right_class(a->job, sample));
-        answer.right = accuracy.right;
-    }
+    else
+        answer.choice = mtlm_accuracy_answer(logit, n);
     a->answer = mtlm_realloc(a->answer, a->n + 1, sizeof(*a->answer));
     a->answer[a->n++] = answer;
 }

@@ -10,7 +10,7 @@
  * ranks send. */
 struct mtlm_answer {
     int64_t sample; /* the question's first sample, or the window */
-    int64_t right;  /* of classes and choices: whether the answer is right */
+    int64_t choice; /* the class, or the number of the choice */
     struct mtlm_span span;
 };
 

@@ -1,4 +1,5 @@
-/* Scores of answers: accuracy of each file, or exact match and F1. */
+/* Scores of answers: accuracy of each file, or exact match and F1.  Answers
+ * that have no score are counted. */
 
 #include "config.h"
 
@@ -6,28 +7,49 @@
 #include <stdlib.h>
 
 #include "launch/job/job_finetune.h"
+#include "launch/train/answers_file.h"
 #include "launch/train/answers_text.h"
 #include "models/task/accuracy.h"
 #include "models/task/predictions.h"
 #include "models/task/squad_answer.h"
 #include "models/task/squad_score.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/plural.h"
 
 /* In SQuAD 2.0: the text is empty if no answer is at least as likely. */
 static const double threshold = 0;
 
+/* Returns what is said of n answers without a score; the caller frees it. */
+static char *count_text(const struct mtlm_answers *a, int64_t n)
+{
+    return mtlm_sprintf("%" PRId64 " answer%s in %s, without a score", n,
+                        mtlm_plural(n), a->job->options.predictions);
+}
+
 /* ---- classes and choices ---- */
+
+static int64_t right_answer(const struct mtlm_job *job, int64_t sample)
+{
+    int32_t class;
+
+    mtlm_samples_read(job->valid.samples, sample, MTLM_FIELD_CLASS, 0, 1,
+                      &class);
+    return class;
+}
 
 static struct mtlm_accuracy accuracy_of(const struct mtlm_answers *a,
                                         int64_t first, int64_t end)
 {
     struct mtlm_accuracy accuracy = {0};
 
-    for (int64_t i = 0; i < a->n; i++)
-        if (a->answer[i].sample >= first && a->answer[i].sample < end) {
-            accuracy.right += a->answer[i].right;
-            accuracy.all++;
-        }
+    for (int64_t i = 0; i < a->n; i++) {
+        const struct mtlm_answer *answer = &a->answer[i];
+
+        if (answer->sample >= first && answer->sample < end)
+            mtlm_accuracy_add(&accuracy,
+                              answer->choice
+                                  == right_answer(a->job, answer->sample));
+    }
     return accuracy;
 }
 
@@ -55,6 +77,8 @@ static char *accuracies(const struct mtlm_answers *a, double *score)
     const struct mtlm_job_finetune *f = a->job->finetune;
     char *all = NULL, *text;
 
+    if (!mtlm_job_finetune_labelled(a->job))
+        return count_text(a, a->n);
     for (int i = 0; i < mtlm_job_finetune_scores(a->job); i++) {
         const struct mtlm_accuracy accuracy = accuracy_of_score(f, a, i);
 
@@ -95,6 +119,22 @@ static char *scores_text(const struct mtlm_squad *squad,
                         s->unanswerable.f1);
 }
 
+/* Scores the questions' answers.  Returns the text. */
+static char *squad_scores(const struct mtlm_answers *a, char *const *answer,
+                          const double *difference, double *score)
+{
+    const struct mtlm_squad *squad =
+        (const struct mtlm_squad *) a->job->finetune->dev[0].data;
+    struct mtlm_squad_scores scores;
+
+    if (!squad->data.labelled)
+        return count_text(a, squad->questions);
+    mtlm_squad_score(squad, answer, difference, &scores);
+    score[0] = scores.all.exact;
+    score[1] = scores.all.f1;
+    return scores_text(squad, &scores);
+}
+
 static int squad_text(const struct mtlm_answers *a, char **text, double *score,
                       struct mtlm_error *err)
 {
@@ -105,17 +145,13 @@ static int squad_text(const struct mtlm_answers *a, char **text, double *score,
     struct mtlm_span *span = sort_spans(a);
     char **answer = mtlm_calloc(n, sizeof(*answer));
     double *difference = mtlm_calloc(n, sizeof(*difference));
-    struct mtlm_squad_scores scores;
     int rc;
 
     for (int64_t i = 0; i < n; i++)
         answer[i] =
             mtlm_squad_answer(squad, i, span + squad->question[i].window,
                               threshold, &difference[i]);
-    mtlm_squad_score(squad, answer, difference, &scores);
-    *text = scores_text(squad, &scores);
-    score[0] = scores.all.exact;
-    score[1] = scores.all.f1;
+    *text = squad_scores(a, answer, difference, score);
     rc = path ? mtlm_predictions_write(path, squad, answer, err) : 0;
     for (int64_t i = 0; i < n; i++)
         free(answer[i]);
@@ -149,6 +185,8 @@ int mtlm_answers_text(const struct mtlm_answers *answers, int64_t done,
         if (squad_text(answers, &scores, score, err) < 0)
             return -1;
     } else {
+        if (o->predictions && mtlm_answers_file_write(answers, err) < 0)
+            return -1;
         scores = accuracies(answers, score);
     }
     when = when_text(o, done);

@@ -131,6 +131,10 @@ void mtlm_train_validate(struct mtlm_train *s, int64_t done, const char *on)
     }
     s->validated = done;
     log_answers(s, done, answers);
+    if (s->job->finetune && !mtlm_job_finetune_labelled(s->job)) {
+        mtlm_train_log_cut(&s->log, mtlm_now_ns() - start);
+        return;
+    }
     mtlm_train_log_validation(&s->log, done, on, s->validation,
                               again ? 0 : mtlm_now_ns() - start);
     if (!s->text.has_validation)

@@ -4,15 +4,19 @@
 
 #include "models/task/accuracy.h"
 
-void mtlm_accuracy_add(struct mtlm_accuracy *accuracy, const float *logit,
-                       int64_t n, int64_t right)
+int64_t mtlm_accuracy_answer(const float *logit, int64_t n)
 {
     int64_t best = 0;
 
     for (int64_t i = 1; i < n; i++)
         if (logit[i] > logit[best])
             best = i;
-    accuracy->right += best == right;
+    return best;
+}
+
+void mtlm_accuracy_add(struct mtlm_accuracy *accuracy, bool right)
+{
+    accuracy->right += right;
     accuracy->all++;
 }
 

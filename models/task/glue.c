@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <xxhash.h>
 
@@ -19,8 +20,9 @@ struct glue {
     struct mtlm_task_recipe recipe;
     struct mtlm_token_lists text; /* of pair i: lists 2 i and 2 i + 1 */
     struct mtlm_word_cache *cache;
-    int8_t *label; /* [items], room for label_room */
-    int64_t label_room;
+    int8_t *label; /* [items], room for `room` */
+    char **index;  /* [items], column 1; NULL with recipe.training */
+    int64_t room;
 };
 
 static void add_text(struct glue *glue, const struct mtlm_tsv_column *column)
@@ -33,6 +35,18 @@ static void add_text(struct glue *glue, const struct mtlm_tsv_column *column)
     free(text);
 }
 
+static void make_room(struct glue *glue)
+{
+    const size_t room = 2 * (size_t) glue->data.items + 1024;
+
+    if (glue->data.items < glue->room)
+        return;
+    glue->room = (int64_t) room;
+    glue->label = mtlm_realloc(glue->label, room, sizeof(*glue->label));
+    if (!glue->recipe.training)
+        glue->index = mtlm_realloc(glue->index, room, sizeof(*glue->index));
+}
+
 static int add_pair(struct glue *glue, const struct mtlm_tsv *tsv,
                     const struct mtlm_glue_layout *layout,
                     struct mtlm_error *err)
@@ -42,12 +56,11 @@ static int add_pair(struct glue *glue, const struct mtlm_tsv *tsv,
 
     if (label < 0)
         return -1;
-    if (i == glue->label_room) {
-        glue->label_room = 2 * i + 1024;
-        glue->label = mtlm_realloc(glue->label, (size_t) glue->label_room,
-                                   sizeof(*glue->label));
-    }
+    make_room(glue);
     glue->label[i] = (int8_t) label;
+    if (glue->index)
+        glue->index[i] = mtlm_sprintf("%.*s", (int) tsv->column[0].bytes,
+                                      tsv->column[0].text);
     add_text(glue, &tsv->column[layout->a]);
     add_text(glue, &tsv->column[layout->b]);
     glue->data.items++;
@@ -70,7 +83,7 @@ static int add_rows(struct glue *glue, struct mtlm_tsv *tsv,
             return -1;
     glue->data.left_out += skipped;
     if (skipped > 0
-        && (!mtlm_glue_may_skip(glue->task)
+        && (!mtlm_glue_may_skip(glue->task) || !layout->label
             || 100 * skipped > glue->data.items - before))
         return mtlm_error_set(err, first.code, "%s", first.text);
     if (glue->data.items == before)
@@ -129,6 +142,9 @@ static void destroy(struct mtlm_samples *samples)
     struct glue *glue = (struct glue *) samples;
 
     mtlm_token_lists_free(&glue->text);
+    for (int64_t i = 0; glue->index && i < glue->data.items; i++)
+        free(glue->index[i]);
+    free(glue->index);
     free(glue->label);
     free(glue);
 }
@@ -159,4 +175,22 @@ struct mtlm_task_data *mtlm_glue_create(enum mtlm_glue task,
     }
     destroy(samples);
     return NULL;
+}
+
+int mtlm_glue_write(struct mtlm_output_file *file,
+                    const struct mtlm_task_data *data, const int64_t *class,
+                    struct mtlm_error *err)
+{
+    static const char names[] = "index\tprediction\n";
+    const struct glue *glue = (const struct glue *) data;
+    int rc = mtlm_output_file_write(file, names, strlen(names), err);
+
+    for (int64_t i = 0; i < data->items && rc == 0; i++) {
+        char *row = mtlm_sprintf("%s\t%s\n", glue->index[i],
+                                 mtlm_glue_class(glue->task, class[i]));
+
+        rc = mtlm_output_file_write(file, row, strlen(row), err);
+        free(row);
+    }
+    return rc;
 }

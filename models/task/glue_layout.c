@@ -40,6 +40,11 @@ int64_t mtlm_glue_classes(enum mtlm_glue task)
     return n;
 }
 
+const char *mtlm_glue_class(enum mtlm_glue task, int64_t class)
+{
+    return tasks[task].classes[class];
+}
+
 bool mtlm_glue_may_skip(enum mtlm_glue task)
 {
     return tasks[task].may_skip;

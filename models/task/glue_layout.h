@@ -21,6 +21,9 @@ struct mtlm_glue_layout {
 /* Returns the number of classes. */
 int64_t mtlm_glue_classes(enum mtlm_glue task);
 
+/* Returns the name of a class. */
+const char *mtlm_glue_class(enum mtlm_glue task, int64_t class);
+
 /* Whether published files have rows that are no pair. */
 bool mtlm_glue_may_skip(enum mtlm_glue task);
 

@@ -2,6 +2,7 @@
 
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@ struct race {
     struct mtlm_task_data data;
     struct mtlm_task_recipe recipe;
     struct mtlm_token_lists article;
+    json_t *id; /* list of the articles' ids; NULL with recipe.training */
     struct mtlm_token_lists choice; /* of question i: from 4 i on */
     struct mtlm_word_cache *cache;
     struct race_question *question; /* [items], room for question_room */
@@ -55,10 +57,32 @@ static void make_room(struct race *race, int64_t n)
                                   sizeof(*race->question));
 }
 
+/* Adds the id of an object; without one its place.  A path that is no UTF-8
+ * leaves the line. */
+static void add_id(struct race *race, const json_t *object, const char *path,
+                   int64_t line)
+{
+    json_t *id = json_object_get(object, "id");
+    char *place;
+    json_t *text;
+
+    if (!race->id)
+        return;
+    if (json_is_string(id) || json_is_integer(id)) {
+        json_array_append(race->id, id);
+        return;
+    }
+    place = mtlm_sprintf("%s:%" PRId64, path, line);
+    text = json_string(place);
+    json_array_append_new(race->id, text ? text : json_integer(line));
+    free(place);
+}
+
 /* Adds the questions of an object. */
 static void add_object(struct race *race, const json_t *object)
 {
     const int64_t n = mtlm_race_object_questions(object);
+    const bool labelled = mtlm_race_object_labelled(object);
 
     make_room(race, n);
     add_text(race, &race->article, mtlm_race_object_article(object),
@@ -71,7 +95,8 @@ static void add_object(struct race *race, const json_t *object)
             free(text);
         }
         race->question[race->data.items++] = (struct race_question){
-            race->article.n - 1, mtlm_race_object_answer(object, i)};
+            race->article.n - 1,
+            labelled ? mtlm_race_object_answer(object, i) : 0};
     }
 }
 
@@ -83,17 +108,41 @@ static bool is_blank(const char *line, int64_t bytes)
     return true;
 }
 
+/* Refuses questions with answers behind others without, and the reverse. */
+static int check_labelled(struct race *race, const json_t *object,
+                          const char *path, int64_t line,
+                          struct mtlm_error *err)
+{
+    const bool labelled = mtlm_race_object_labelled(object);
+
+    if (mtlm_race_object_questions(object) == 0)
+        return 0;
+    if (race->data.items == 0)
+        race->data.labelled = labelled;
+    if (race->data.labelled == labelled)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                          "%s: line %" PRId64 ": the questions have %s, unlike "
+                          "the questions before them",
+                          path, line, labelled ? "answers" : "no answers");
+}
+
 /* Adds the questions of a line [bytes]. */
 static int add_line(struct race *race, const char *line, int64_t bytes,
                     const char *path, int64_t number, struct mtlm_error *err)
 {
     json_t *object = mtlm_race_object_read(line, bytes, path, number, err);
+    int rc;
 
     if (!object)
         return -1;
-    add_object(race, object);
+    rc = check_labelled(race, object, path, number, err);
+    if (rc == 0) {
+        add_id(race, object, path, number);
+        add_object(race, object);
+    }
     json_decref(object);
-    return 0;
+    return rc;
 }
 
 /* Adds the questions of a file; context is a struct race. */
@@ -151,6 +200,7 @@ static void destroy(struct mtlm_samples *samples)
 
     mtlm_token_lists_free(&race->article);
     mtlm_token_lists_free(&race->choice);
+    json_decref(race->id);
     free(race->question);
     free(race);
 }
@@ -192,8 +242,8 @@ struct mtlm_task_data *mtlm_race_create(const char *const *path, int paths,
     *samples = (struct mtlm_samples){.seq_length = recipe->seq_length,
                                      .read = read_sample,
                                      .destroy = destroy};
-    race->data.labelled = true;
     race->recipe = *recipe;
+    race->id = recipe->training ? NULL : json_array();
     race->cache = mtlm_word_cache_create();
     for (int i = 0; i < paths && rc == 0; i++)
         rc = add_path(race, path[i], err);
@@ -205,4 +255,41 @@ struct mtlm_task_data *mtlm_race_create(const char *const *path, int paths,
     }
     destroy(samples);
     return NULL;
+}
+
+/* Writes a line about an article; takes the answers over. */
+static int write_article(struct mtlm_output_file *file, json_t *id,
+                         json_t *answers, struct mtlm_error *err)
+{
+    json_t *object = json_pack("{s:O, s:o}", "id", id, "answers", answers);
+    char *text = json_dumps(object, JSON_ENSURE_ASCII);
+    char *line = mtlm_sprintf("%s\n", text);
+    const int rc = mtlm_output_file_write(file, line, strlen(line), err);
+
+    free(line);
+    free(text);
+    json_decref(object);
+    return rc;
+}
+
+int mtlm_race_write(struct mtlm_output_file *file,
+                    const struct mtlm_task_data *data, const int64_t *choice,
+                    struct mtlm_error *err)
+{
+    const struct race *race = (const struct race *) data;
+    int64_t i = 0;
+    int rc = 0;
+
+    for (int64_t a = 0; a < race->article.n && rc == 0; a++) {
+        json_t *answers = json_array();
+
+        for (; i < data->items && race->question[i].article == a; i++) {
+            const char letter[] = {(char) ('A' + choice[i]), '\0'};
+
+            json_array_append_new(answers, json_string(letter));
+        }
+        rc = write_article(file, json_array_get(race->id, (size_t) a), answers,
+                           err);
+    }
+    return rc;
 }

@@ -43,7 +43,8 @@ static const char *check_question(const json_t *object, int64_t i)
         return "the question is no text";
     if (json_array_size(get(object, "options", i)) != MTLM_RACE_CHOICES)
         return "expected four options";
-    if (!answer || answer[0] < 'A' || answer[0] > 'D' || answer[1])
+    if (mtlm_race_object_labelled(object)
+        && (!answer || answer[0] < 'A' || answer[0] > 'D' || answer[1]))
         return "expected an answer \"A\", \"B\", \"C\" or \"D\"";
     for (int choice = 0; choice < MTLM_RACE_CHOICES; choice++) {
         const char *option = get_option(object, i, choice);
@@ -71,9 +72,10 @@ static const char *check(const json_t *object, int64_t *question)
     if (!mtlm_json_file_text(object, "article"))
         return "expected a text \"article\"";
     if (!json_is_array(questions) || !json_is_array(options)
-        || !json_is_array(answers))
+        || (answers && !json_is_array(answers)))
         return "expected lists \"questions\", \"options\" and \"answers\"";
-    if (json_array_size(options) != n || json_array_size(answers) != n)
+    if (json_array_size(options) != n
+        || (mtlm_race_object_labelled(object) && json_array_size(answers) != n))
         return "\"questions\", \"options\" and \"answers\" have different "
                "lengths";
     for (int64_t i = 0; i < (int64_t) n && !wrong; i++) {
@@ -119,6 +121,11 @@ const char *mtlm_race_object_article(const json_t *object)
 int64_t mtlm_race_object_questions(const json_t *object)
 {
     return (int64_t) json_array_size(json_object_get(object, "questions"));
+}
+
+bool mtlm_race_object_labelled(const json_t *object)
+{
+    return json_array_size(json_object_get(object, "answers")) > 0;
 }
 
 int mtlm_race_object_answer(const json_t *object, int64_t question)

@@ -29,7 +29,8 @@ struct mtlm_squad_question {
  * not hold the whole answer.  All is as in google-research/bert. */
 struct mtlm_squad {
     struct mtlm_task_data data; /* items are windows */
-    bool negative; /* SQuAD 2.0: some questions may have no answer */
+    bool negative; /* SQuAD 2.0, by "is_impossible" or a version v2...: some
+                    * questions may have no answer */
     int64_t questions;
 
     /* for this room */

@@ -118,7 +118,6 @@ struct mtlm_squad *mtlm_squad_data_create(const char *const *path, int paths,
     *samples = (struct mtlm_samples){.seq_length = recipe->seq_length,
                                      .read = read_sample,
                                      .destroy = destroy};
-    squad->data.labelled = true;
     squad->recipe = *recipe;
     squad->cache = mtlm_word_cache_create();
     rc = read_files(squad, path, paths, err);

@@ -9,7 +9,8 @@
  * With recipe->training a question needs exactly one answer or, in SQuAD 2.0,
  * "is_impossible".  A question whose answer does not stand in its words is left
  * out.  Otherwise a question may have any number of answers, and START and END
- * are of the first one.
+ * are of the first one.  A file of a test has questions without a list of
+ * answers, or all lists are empty and there is no "is_impossible".
  *
  * NULL on failure.  MTLM_EXIT_USAGE: seq_length has no room for a question.
  * MTLM_EXIT_INPUT, with file, line and question: the file is no JSON or not of

@@ -20,6 +20,9 @@ struct squad_reader {
     const char *id; /* of the question; NULL: none yet */
     struct mtlm_squad_document document;
     bool stored; /* the document is part of squad */
+    /* of the file's questions so far: all, with a list of answers, with an
+     * answer or "is_impossible" */
+    int64_t questions, listed, labelled;
 };
 
 /* An answer in a file. */
@@ -151,37 +154,58 @@ static int check_training(const struct squad_reader *r, size_t answers,
     return refuse(r, err, "expected exactly one answer to learn from");
 }
 
+/* Checks the parts of a question and counts it.  Only without training may the
+ * list of answers be missing, then from all questions of the file. */
+static int check_question(struct squad_reader *r, const json_t *qa,
+                          struct mtlm_error *err)
+{
+    const json_t *answers = json_object_get(qa, "answers");
+    const bool flag = json_object_get(qa, "is_impossible") != NULL;
+
+    if (!r->id || !mtlm_json_file_text(qa, "question")
+        || (!json_is_array(answers) && (answers || r->squad->recipe.training)))
+        return refuse(r, err,
+                      "a question needs \"id\", \"question\" and \"answers\"");
+    if (r->questions > 0 && (r->listed > 0) != (answers != NULL))
+        return refuse(r, err,
+                      answers ? "\"answers\", unlike the questions before it"
+                              : "no \"answers\", unlike the questions before "
+                                "it");
+    r->squad->negative |= flag;
+    r->questions++;
+    r->listed += answers != NULL;
+    r->labelled += answers && (flag || json_array_size(answers) > 0);
+    return 0;
+}
+
 static int add_question(struct squad_reader *r, const json_t *qa,
                         struct mtlm_error *err)
 {
     const char *text = mtlm_json_file_text(qa, "question");
     const json_t *answers = json_object_get(qa, "answers");
-    const json_t *flag = json_object_get(qa, "is_impossible");
-    const bool impossible = json_is_true(flag);
+    const bool impossible = json_is_true(json_object_get(qa, "is_impossible"));
+    const bool training = r->squad->recipe.training;
     const struct mtlm_tokenizer *tokenizer = r->squad->recipe.tokenizer;
     struct mtlm_squad_question *question;
     struct squad_answer answer = {0};
     int64_t first = -1, last = -1;
 
     r->id = mtlm_json_file_text(qa, "id");
-    if (!r->id || !text || !json_is_array(answers))
-        return refuse(r, err,
-                      "a question needs \"id\", \"question\" and \"answers\"");
-    r->squad->negative |= flag != NULL;
-    if (read_answers(r, answers, &answer, err) < 0
+    if (check_question(r, qa, err) < 0
+        || read_answers(r, answers, &answer, err) < 0
         || check_training(r, json_array_size(answers), impossible, err) < 0)
         return -1;
     if (answer.text && !impossible
         && !mtlm_squad_document_find(&r->document, tokenizer, answer.text,
                                      answer.begin, &first, &last)
-        && r->squad->recipe.training) {
+        && training) {
         r->squad->data.left_out++;
         return 0;
     }
     question = append_question(r, text);
     question->first = first;
     question->last = last;
-    if (!r->squad->recipe.training)
+    if (!training)
         keep_texts(question, r->id, answers);
     return 0;
 }
@@ -240,16 +264,47 @@ static int add_article(void *context, const json_t *article, int64_t line,
     return 0;
 }
 
+/* Takes the version of the format; context is a struct squad_reader. */
+static void take_version(void *context, const char *key, const json_t *value)
+{
+    const struct squad_reader *r = context;
+    const char *text = json_string_value(value);
+
+    if (text && strcmp(key, "version") == 0 && strncmp(text, "v2", 2) == 0)
+        r->squad->negative = true;
+}
+
+/* Refuses a file with answers behind a file without, and the reverse. */
+static int check_labelled(const struct squad_reader *r, bool first,
+                          struct mtlm_error *err)
+{
+    struct mtlm_squad *squad = r->squad;
+    const bool labelled = r->labelled > 0;
+
+    if (first)
+        squad->data.labelled = labelled;
+    if (squad->data.labelled == labelled)
+        return 0;
+    return mtlm_error_set(
+        err, MTLM_EXIT_INPUT,
+        "%s: line %" PRId64 ": the file has %s, unlike the files before it",
+        r->path, r->line, labelled ? "answers" : "no answers");
+}
+
 int mtlm_squad_file_read(struct mtlm_squad *squad, const char *path,
                          struct mtlm_error *err)
 {
     struct squad_reader reader = {.squad = squad, .path = path};
+    const struct mtlm_json_taker taker = {.key = "data",
+                                          .take = add_article,
+                                          .other = take_version,
+                                          .context = &reader};
     const int64_t before = squad->questions;
 
-    if (mtlm_json_elements_read(path, "data", add_article, &reader, err) < 0)
+    if (mtlm_json_elements_read(path, &taker, err) < 0)
         return -1;
     if (squad->questions > before)
-        return 0;
+        return check_labelled(&reader, before == 0, err);
     return mtlm_error_set(
         err, MTLM_EXIT_INPUT,
         "%s: line %" PRId64 ": the file ends without a question%s", path,

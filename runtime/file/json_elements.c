@@ -15,13 +15,6 @@ struct cursor {
     int64_t line, begin; /* the line, and where it begins */
 };
 
-/* What to do with the elements of the list under key. */
-struct taker {
-    const char *key;
-    mtlm_json_element_take *take;
-    void *context;
-};
-
 static void move(struct cursor *cursor, int64_t bytes)
 {
     const int64_t to = cursor->at + bytes;
@@ -106,7 +99,8 @@ static int another(struct cursor *cursor, char end, struct mtlm_error *err)
     return refuse(cursor, expected, err);
 }
 
-static int take_element(struct cursor *cursor, const struct taker *taker,
+static int take_element(struct cursor *cursor,
+                        const struct mtlm_json_taker *taker,
                         struct mtlm_error *err)
 {
     int64_t line;
@@ -121,7 +115,7 @@ static int take_element(struct cursor *cursor, const struct taker *taker,
     return rc;
 }
 
-static int take_list(struct cursor *cursor, const struct taker *taker,
+static int take_list(struct cursor *cursor, const struct mtlm_json_taker *taker,
                      struct mtlm_error *err)
 {
     int more = 1;
@@ -138,32 +132,54 @@ static int take_list(struct cursor *cursor, const struct taker *taker,
     return more;
 }
 
-/* Takes a key and its value; *seen: the list was there. */
-static int take_member(struct cursor *cursor, const struct taker *taker,
-                       bool *seen, struct mtlm_error *err)
+/* Takes a value that is not the list. */
+static int take_other(struct cursor *cursor,
+                      const struct mtlm_json_taker *taker, const char *key,
+                      struct mtlm_error *err)
 {
-    json_t *value;
-    bool wanted;
+    json_t *value = read_value(cursor, err);
+    const int rc = value ? 0 : -1;
+
+    if (value && taker->other)
+        taker->other(taker->context, key, value);
+    json_decref(value);
+    return rc;
+}
+
+/* Takes the value under key; *seen: the list was there. */
+static int take_value(struct cursor *cursor,
+                      const struct mtlm_json_taker *taker, const char *key,
+                      bool *seen, struct mtlm_error *err)
+{
+    if (expect(cursor, ':', err) < 0)
+        return -1;
+    if (strcmp(key, taker->key) != 0)
+        return take_other(cursor, taker, key, err);
+    if (*seen)
+        return refuse(cursor, "a key stands twice", err);
+    *seen = true;
+    return take_list(cursor, taker, err);
+}
+
+/* Takes a key and its value. */
+static int take_member(struct cursor *cursor,
+                       const struct mtlm_json_taker *taker, bool *seen,
+                       struct mtlm_error *err)
+{
+    json_t *key;
+    int rc;
 
     if (next_byte(cursor) != '"')
         return refuse(cursor, "expected a key", err);
-    value = read_value(cursor, err);
-    wanted = value && strcmp(json_string_value(value), taker->key) == 0;
-    json_decref(value);
-    if (!value || expect(cursor, ':', err) < 0)
-        return -1;
-    if (wanted && *seen)
-        return refuse(cursor, "a key stands twice", err);
-    if (wanted) {
-        *seen = true;
-        return take_list(cursor, taker, err);
-    }
-    value = read_value(cursor, err);
-    json_decref(value);
-    return value ? 0 : -1;
+    key = read_value(cursor, err);
+    rc =
+        key ? take_value(cursor, taker, json_string_value(key), seen, err) : -1;
+    json_decref(key);
+    return rc;
 }
 
-static int take_object(struct cursor *cursor, const struct taker *taker,
+static int take_object(struct cursor *cursor,
+                       const struct mtlm_json_taker *taker,
                        struct mtlm_error *err)
 {
     bool seen = false;
@@ -189,11 +205,10 @@ static int take_object(struct cursor *cursor, const struct taker *taker,
                                  cursor->path, taker->key);
 }
 
-int mtlm_json_elements_read(const char *path, const char *key,
-                            mtlm_json_element_take *take, void *context,
+int mtlm_json_elements_read(const char *path,
+                            const struct mtlm_json_taker *taker,
                             struct mtlm_error *err)
 {
-    const struct taker taker = {key, take, context};
     struct mtlm_mapped_file file;
     int rc;
 
@@ -203,7 +218,7 @@ int mtlm_json_elements_read(const char *path, const char *key,
                                       .data = (const char *) file.data,
                                       .bytes = file.bytes,
                                       .line = 1},
-                     &taker, err);
+                     taker, err);
     mtlm_mapped_file_close(&file);
     return rc;
 }

@@ -74,8 +74,9 @@ def race(words, paths, length):
             lines = [json.loads(line) for line in file if line.strip()]
         for data in lines:
             article = words.encode(clean(data["article"]))
+            answers = data.get("answers") or "A" * len(data["questions"])
             for question, options, answer in zip(
-                    data["questions"], data["options"], data["answers"]):
+                    data["questions"], data["options"], answers):
                 for option in options:
                     text = (option.join(question.split("_"))
                             if "_" in question else question + " " + option)
@@ -120,7 +121,7 @@ class Context:
 class Question:
     def __init__(self, words, context, qa, length, training):
         self.id, self.context = qa["id"], context
-        self.answers = [a["text"] for a in qa["answers"]]
+        self.answers = [a["text"] for a in qa.get("answers", [])]
         self.query = words.encode(qa["question"])[:QUERY]
         self.span = None
         if self.answers and not qa.get("is_impossible"):
@@ -160,15 +161,15 @@ class Squad:
     def __init__(self, words, path, length, training):
         self.words, self.length = words, length
         with open(path, encoding="utf-8") as file:
-            data = json.load(file)["data"]
-        qas = [(Context(words, p["context"]), p["qas"]) for article in data
-               for p in article["paragraphs"]]
+            data = json.load(file)
+        qas = [(Context(words, p["context"]), p["qas"]) for article in
+               data["data"] for p in article["paragraphs"]]
         every = [Question(words, context, qa, length, training)
                  for context, questions in qas for qa in questions]
         self.questions = [q for q in every if not q.lost]
         self.left_out = len(every) - len(self.questions)
-        self.negative = any("is_impossible" in qa for _, questions in qas
-                            for qa in questions)
+        self.negative = data.get("version", "").startswith("v2") or any(
+            "is_impossible" in qa for _, questions in qas for qa in questions)
 
     def samples(self):
         return [s for q in self.questions

@@ -9,9 +9,10 @@
  *     LOGITS: fp32 [windows, 2, SEQ]; writes two files
  *   task_tool score VOCAB PATH PREDICTIONS DIFFERENCES|-
  *     writes the scores, a line of JSON
- *   task_tool text
- *     for each line of standard input, a JSON text, a list: the text cleaned
- *     and normalized
+ *   task_tool predict TASK VOCAB ANSWERS FILE PATH
+ *     ANSWERS: a digit for each pair or question; writes the file of
+ * predictions task_tool text for each line of standard input, a JSON text, a
+ * list: the text cleaned and normalized
  */
 
 #include "config.h"
@@ -239,6 +240,44 @@ static int run_score(char *argv[])
     return 0;
 }
 
+static int write_predictions(const struct mtlm_task_data *data, bool choices,
+                             const char *digit, const char *path)
+{
+    struct mtlm_output_file *file = mtlm_output_file_create(path, &err);
+    int64_t *answer = mtlm_calloc((size_t) data->items, sizeof(*answer));
+    int rc = -1;
+
+    for (int64_t i = 0; digit[i]; i++)
+        answer[i] = digit[i] - '0';
+    if (file
+        && (choices ? mtlm_race_write(file, data, answer, &err)
+                    : mtlm_glue_write(file, data, answer, &err))
+               == 0
+        && mtlm_output_file_finish(file, &err) == 0)
+        rc = mtlm_output_file_publish(file, &err);
+    mtlm_output_file_destroy(file);
+    free(answer);
+    return rc;
+}
+
+static int run_predict(char *argv[])
+{
+    const struct mtlm_task_recipe recipe = {
+        .tokenizer = mtlm_wordpiece_open(argv[1], true, &err),
+        .seq_length = 128};
+    struct mtlm_task_data *data =
+        open_data(argv[0], (const char *const *) argv + 4, 1, &recipe);
+    int rc;
+
+    if (!data || data->items != (int64_t) strlen(argv[2]))
+        return fail();
+    rc =
+        write_predictions(data, strcmp(argv[0], "race") == 0, argv[2], argv[3]);
+    mtlm_samples_destroy(&data->samples);
+    mtlm_tokenizer_close(recipe.tokenizer);
+    return rc < 0 ? fail() : 0;
+}
+
 static int run_text(void)
 {
     char *line = NULL;
@@ -270,6 +309,8 @@ int main(int argc, char *argv[])
         return run_answers(argv + 2);
     if (strcmp(what, "score") == 0 && argc == 6)
         return run_score(argv + 2);
+    if (strcmp(what, "predict") == 0 && argc == 7)
+        return run_predict(argv + 2);
     if (strcmp(what, "text") == 0)
         return run_text();
     fprintf(stderr, "task_tool: see the first lines of task_tool.c\n");

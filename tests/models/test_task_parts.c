@@ -223,10 +223,12 @@ static void test_accuracy_counts_the_largest_logit(void **state)
 
     (void) state;
     assert_float_equal(mtlm_accuracy_percent(&accuracy), 0, 0);
-    mtlm_accuracy_add(&accuracy, (float[]){1, 3, 2}, 3, 1);
-    mtlm_accuracy_add(&accuracy, (float[]){1, 3, 3}, 3, 2);
-    mtlm_accuracy_add(&accuracy, (float[]){-1, -3}, 2, 0);
-    mtlm_accuracy_add(&accuracy, (float[]){-1}, 1, 0);
+    assert_int_equal(mtlm_accuracy_answer((float[]){1, 3, 2}, 3), 1);
+    assert_int_equal(mtlm_accuracy_answer((float[]){1, 3, 3}, 3), 1);
+    assert_int_equal(mtlm_accuracy_answer((float[]){-1, -3}, 2), 0);
+    assert_int_equal(mtlm_accuracy_answer((float[]){-1}, 1), 0);
+    for (int i = 0; i < 4; i++)
+        mtlm_accuracy_add(&accuracy, i != 1);
     assert_int_equal(accuracy.right, 3);
     assert_float_equal(mtlm_accuracy_percent(&accuracy), 75, 0);
 }

@@ -172,21 +172,26 @@ def write_qqp(rng, kind, n):
     return write(f"qqp-{kind}.tsv", text)
 
 
-def write_race(rng, name, files):
+def write_race(rng, name, files, answer=None):
+    """answer(n): the answers to n questions, None: there is no such list."""
+    answer = answer or (lambda n: rng.choices("ABCD", k=n))
     os.mkdir(name)
     for i in range(files):
         lines = []
         for _ in range(rng.choice((1, 1, 2))):
             n = rng.randrange(1, 5)
-            lines.append(json.dumps({
+            data = {
                 "article": phrase(rng, rng.randrange(5, 200)),
                 "questions": [phrase(rng, rng.choice((3, 9, 99)))
                               + rng.choice(("?", " _ .", " _ and _ of"))
                               for _ in range(n)],
                 "options": [[phrase(rng, rng.randrange(1, 9))
                              for _ in range(4)] for _ in range(n)],
-                "answers": rng.choices("ABCD", k=n), "id": f"{name}{i}"},
-                ensure_ascii=rng.random() < 0.5) + rng.choice(("\n", "")))
+                "answers": answer(n), "id": f"{name}{i}"}
+            if data["answers"] is None:
+                del data["answers"]
+            lines.append(json.dumps(data, ensure_ascii=rng.random() < 0.5)
+                         + rng.choice(("\n", "")))
         write(f"{name}/{i}.txt", "\n".join(lines))
     write(f"{name}/README", "not a file of questions")
     return name
@@ -204,7 +209,8 @@ def answer_in(rng, context):
     return {"text": context[start:end], "answer_start": start}
 
 
-def write_squad(rng, name, negative, training, articles, longest=300):
+def write_squad(rng, name, negative, training, articles, longest=300, label=0):
+    """label: [] or None for questions with empty lists of answers, or none."""
     data, number = [], 0
     for _ in range(articles):
         paragraphs = []
@@ -219,9 +225,13 @@ def write_squad(rng, name, negative, training, articles, longest=300):
                     phrase(rng, rng.choice((5, 9, 80))) + "?",
                     "answers": [] if impossible else
                     [answer_in(rng, context) for _ in range(n)]})
-                if negative:
+                if negative and label == 0:
                     qas[-1]["is_impossible"] = impossible
                     qas[-1]["plausible_answers"] = []
+                if label == []:
+                    qas[-1]["answers"] = []
+                if label is None:
+                    del qas[-1]["answers"]
                 number += 1
             paragraphs.append({"qas": qas, "context": context})
         data.append({"title": "T", "paragraphs": paragraphs})
@@ -289,6 +299,61 @@ def check_race(rng, words):
             words, paths, length), 4).check("vocab.txt", length, "valid")
     Case("race epochs", "race", paths, oracle.race(
         words, paths, 64), 4).check("vocab.txt", 64, "train")
+
+
+def check_unlabelled(rng, words):
+    """The files of a test have the samples of others, without answers."""
+    about = []
+    for empty in False, True:
+        name = f"test{empty:d}"
+        write_race(rng, name, 7, lambda n: [] if empty else None)
+        about.append(Case(f"race {name}", "race", [name], oracle.race(
+            words, [name], 96), 4).check("vocab.txt", 96, "valid"))
+    for negative, empty in (False, False), (False, True), (True, False):
+        path = write_squad(rng, f"squad-{negative:d}{empty:d}.json", negative,
+                           False, 5, label=[] if empty else None)
+        squad = oracle.Squad(words, path, 128, False)
+        about.append(Case(path, "squad", [path], squad.samples()).check(
+            "vocab.txt", 128, "valid"))
+    if any(a is None or a["labelled"] for a in about):
+        fail("files without answers", about)
+
+
+def check_predictions(rng):
+    """The files that say what a model answers."""
+    def predict(task, path, answers):
+        done = tool("predict", task, "vocab.txt",
+                    "".join(map(str, answers)), "predicted", path)
+        if done.returncode:
+            fail("predict", task, path, done.stderr)
+        with open("predicted", encoding="utf-8") as file:
+            return file.read()
+
+    for task, path, ids in (
+            ("mnli", write_mnli(rng, "test", 40), range(40)),
+            ("mnli", write_mnli(rng, "dev", 7), range(7)),
+            ("qqp", write_qqp(rng, "test", 30), range(30)),
+            ("qqp", write_qqp(rng, "train", 250), range(250))):
+        names = oracle.CLASSES[task]
+        answers = rng.choices(range(len(names)), k=len(ids))
+        want = "index\tprediction\n" + "".join(
+            row(i, names[a]) for i, a in zip(ids, answers))
+        if predict(task, path, answers) != want:
+            fail("predictions", task, path)
+    article = {"article": "a", "questions": ["b"] * 3,
+               "options": [["a", "b", "c", "d"]] * 3, "answers": ["A"] * 3}
+    few = dict(article, questions=[], options=[], answers=[])
+    write("lines", "".join(json.dumps(a) + "\n" for a in (
+        dict(article, id="high1.txt"), article, dict(few, id=[]),
+        dict(article, id='\t"\u00e9'), dict(article, id=7))))
+    got = [json.loads(line) for line in
+           predict("race", "lines", [3, 2, 1, 0, 0, 1, 3, 3, 2, 1, 2, 0]
+                   ).splitlines()]
+    want = [{"id": i, "answers": list(a)} for i, a in (
+        ("high1.txt", "DCB"), ("lines:2", "AAB"), ("lines:3", ""),
+        ('\t"\u00e9', "DDC"), (7, "BCA"))]
+    if got != want:
+        fail("predictions", got, "not", want)
 
 
 def check_squad(rng, words):
@@ -432,6 +497,8 @@ def damaged_pairs():
     refuse("qqp", head + row(1, 1, 2, "a?", "b?", 2),
            'line 2: unknown class "2", expected 0, 1')
     refuse("qqp", row(*QQP[:1], *QQP[3:5]) + row(1, "a?"), "line 2: found 2")
+    refuse("qqp", row(*QQP[:1], *QQP[3:5]) + row(1, "a?", "b?") * 200
+           + row(2, "a?"), "line 202: found 2")
     done = tool("samples", "mnli", "vocab.txt", "lower", 64, "valid", 1, 1, 99,
                 "mnli-dev.tsv", "mnli-test.tsv")
     if "mnli-test.tsv: line 1: the file has no classes" not in done.stderr:
@@ -457,6 +524,11 @@ def damaged_race():
     changed('expected a text "article"', article=None)
     changed("expected lists", options={})
     changed("different lengths", answers=["A"])
+    changed("expected lists", answers=None)
+    changed("the questions have no answers, unlike the questions before them",
+            answers=[])
+    refuse("race", json.dumps({**good, "answers": []}) + "\n"
+           + json.dumps(good), "line 2: the questions have answers, unlike")
     changed("question 2: expected four options",
             options=[["a", "b", "c", "d"], ["a", "b", "c"]])
     changed("question 1: an option is no text",
@@ -511,6 +583,21 @@ def damaged_squad():
     refuse("squad", text(id=3), "line 1: a question needs")
     refuse("squad", text(question=None), 'question "q7": a question needs')
     refuse("squad", text(answers={}), 'question "q7": a question needs')
+    mixed = json.loads(text())
+    qas = mixed["data"][0]["paragraphs"][0]["qas"]
+    qas.append({"id": "q8", "question": "Who?"})
+    refuse("squad", json.dumps(mixed), 'question "q8": no "answers", unlike')
+    refuse("squad", json.dumps(mixed), 'question "q8": a question needs',
+           kind="train")
+    qas.reverse()
+    refuse("squad", json.dumps(mixed), 'question "q7": "answers", unlike')
+    write("good", text())
+    write("bad", json.dumps({"data": [{"paragraphs": [
+        {"context": "a", "qas": qas[:1]}]}]}))
+    done = tool("samples", "squad", "vocab.txt", "lower", 128, "valid", 1, 1,
+                99, "good", "bad")
+    if "bad: line 1: the file has no answers, unlike" not in done.stderr:
+        fail("answers and none", done.stderr)
     refuse("squad", text(context=3), "a paragraph needs")
     refuse("squad", answers(("context", 5)), 'question "q7": an answer of 7 '
            "characters from number 5 on is outside of its context of 10")
@@ -543,6 +630,8 @@ def main():
         check_pairs(rng, words)
         check_race(rng, words)
         check_squad(rng, words)
+        check_unlabelled(random.Random(2), words)
+        check_predictions(random.Random(3))
         check_answers(rng, words, bert)
         check_scores(rng, words)
         check_hashes()
