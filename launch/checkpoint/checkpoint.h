@@ -49,10 +49,12 @@ int mtlm_checkpoint_settings_check(const struct mtlm_job *job,
                                    const json_t *settings, const char *path,
                                    struct mtlm_error *err);
 
-/* Sets options->model from settings, with the unpadded vocabulary.  -1 and
- * MTLM_EXIT_INPUT. */
-int mtlm_checkpoint_model(const json_t *settings, const char *path,
-                          struct mtlm_options *options, struct mtlm_error *err);
+/* Sets options->model from the manifest of the checkpoint at path, with the
+ * unpadded vocabulary, and options->task if the checkpoint has the head of a
+ * task.  -1 and MTLM_EXIT_INPUT. */
+int mtlm_checkpoint_model(const struct mtlm_manifest *manifest,
+                          const char *path, struct mtlm_options *options,
+                          struct mtlm_error *err);
 
 /* Returns the counters of the control tensor, for the manifest: a new
  * reference. */

@@ -9,21 +9,30 @@
 
 #include "launch/checkpoint/checkpoint.h"
 #include "launch/job/job_data.h"
+#include "launch/options/option_table.h"
+#include "launch/options/options_finetune.h"
 #include "launch/options/options_stored.h"
 #include "models/weights/foreign_tensors.h"
 
-int mtlm_checkpoint_model(const json_t *settings, const char *path,
-                          struct mtlm_options *options, struct mtlm_error *err)
+int mtlm_checkpoint_model(const struct mtlm_manifest *manifest,
+                          const char *path, struct mtlm_options *options,
+                          struct mtlm_error *err)
 {
+    const char *task = json_string_value(
+        json_object_get(manifest->options, mtlm_option_name(MTLM_OPT_TASK)));
     struct mtlm_model *model = &options->model;
 
-    if (mtlm_options_stored_take_model(options, settings, path, err) < 0)
+    if (mtlm_options_stored_take_model(options, manifest->settings, path, err)
+        < 0)
         return -1;
     model->binary_head =
         model->family == MTLM_BERT && !options->bert_no_binary_head;
     model->num_token_types = model->family == MTLM_BERT ? 2 : 0;
     model->vocab_multiple = 1;
     model->seq_length = model->max_positions;
+    options->task = task ? mtlm_task_find(task) : NULL;
+    if (options->task)
+        mtlm_options_finetune_set_head(model, options->task);
     return mtlm_foreign_check_model(model, path, err);
 }
 

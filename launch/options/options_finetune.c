@@ -154,10 +154,19 @@ int mtlm_options_finetune_prepare(struct mtlm_options *options,
     return 0;
 }
 
+void mtlm_options_finetune_set_head(struct mtlm_model *model,
+                                    const struct mtlm_task_entry *task)
+{
+    if (!task->open)
+        return;
+    model->head = task->head;
+    model->classes = task->classes;
+    model->binary_head = false;
+}
+
 int mtlm_options_finetune_resolve(struct mtlm_options *options,
                                   struct mtlm_error *err)
 {
-    struct mtlm_model *model = &options->model;
     const struct mtlm_task_entry *task = options->task;
 
     if (!options->tokenizer || !options->tokenizer->bert)
@@ -165,9 +174,7 @@ int mtlm_options_finetune_resolve(struct mtlm_options *options,
                               "--task %s needs the WordPiece vocabulary of the "
                               "model: give --vocab-file",
                               task->name);
-    model->head = task->head;
-    model->classes = task->classes;
-    model->binary_head = false;
+    mtlm_options_finetune_set_head(&options->model, task);
     return 0;
 }
 

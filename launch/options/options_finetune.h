@@ -31,6 +31,10 @@ int mtlm_options_finetune_prepare(struct mtlm_options *options,
 int mtlm_options_finetune_resolve(struct mtlm_options *options,
                                   struct mtlm_error *err);
 
+/* Sets the head of a task's model; nothing for a task without. */
+void mtlm_options_finetune_set_head(struct mtlm_model *model,
+                                    const struct mtlm_task_entry *task);
+
 /* Refuses batches that cut a question. */
 int mtlm_options_finetune_check(const struct mtlm_options *options,
                                 struct mtlm_error *err);

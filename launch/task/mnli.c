@@ -12,6 +12,11 @@ static struct mtlm_task_data *open_pairs(const char *const *path, int paths,
     return mtlm_glue_create(MTLM_GLUE_MNLI, path, paths, recipe, err);
 }
 
+static const char *name_class(int64_t class)
+{
+    return mtlm_glue_class(MTLM_GLUE_MNLI, class);
+}
+
 const struct mtlm_task_entry mtlm_task_mnli = {
     .name = "mnli",
     .family = MTLM_BERT,
@@ -57,5 +62,6 @@ const struct mtlm_task_entry mtlm_task_mnli = {
         "  336M 89.7 / 90.0 %, 1.3B 90.9 / 91.0 %, 3.9B 91.4 / 91.4 %\n",
     .apart = true,
     .open = open_pairs,
+    .class_name = name_class,
     .write = mtlm_glue_write,
 };

@@ -12,6 +12,11 @@ static struct mtlm_task_data *open_pairs(const char *const *path, int paths,
     return mtlm_glue_create(MTLM_GLUE_QQP, path, paths, recipe, err);
 }
 
+static const char *name_class(int64_t class)
+{
+    return mtlm_glue_class(MTLM_GLUE_QQP, class);
+}
+
 const struct mtlm_task_entry mtlm_task_qqp = {
     .name = "qqp",
     .family = MTLM_BERT,
@@ -49,5 +54,6 @@ const struct mtlm_task_entry mtlm_task_qqp = {
                  "  336M 92.3 %, 1.3B 92.6 %, 3.9B 92.7 %\n",
     .apart = true,
     .open = open_pairs,
+    .class_name = name_class,
     .write = mtlm_glue_write,
 };

@@ -48,6 +48,8 @@ struct mtlm_task_entry {
     struct mtlm_task_data *(*open)(const char *const *path, int paths,
                                    const struct mtlm_task_recipe *recipe,
                                    struct mtlm_error *err);
+    /* Returns the name of a class; NULL: the task has choices, or spans. */
+    const char *(*class_name)(int64_t class);
     /* Appends the answers [data->items] to the file of --predictions; NULL: the
      * answers are spans. */
     int (*write)(struct mtlm_output_file *file,

@@ -361,7 +361,8 @@ static int write_all(struct exporting *out, const json_t *config,
 /* Hugging Face's BERT has one GELU; Megatron-LM's and ours may have two. */
 static void print_gelu(const struct mtlm_model *m)
 {
-    if (m->family == MTLM_BERT && !m->exact_gelu && !m->tanh_head)
+    if (m->family == MTLM_BERT && m->head == MTLM_HEAD_PRETRAINING
+        && !m->exact_gelu && !m->tanh_head)
         printf("logits differ slightly in transformers: GELU uses tanh in the "
                "layers and erf in the output layer here, tanh in both there "
                "(hidden_act gelu_new), as --openai-gelu trains\n");
@@ -379,6 +380,27 @@ static void print_result(const struct exporting *out)
     print_gelu(&out->options.model);
 }
 
+/* Adds the names of a classification's classes, which also tell how many there
+ * are. */
+static void add_classes(json_t *config, const struct mtlm_task_entry *task)
+{
+    json_t *names, *numbers;
+
+    if (!task || !task->class_name)
+        return;
+    names = json_object();
+    numbers = json_object();
+    for (int64_t i = 0; i < task->classes; i++) {
+        char *number = mtlm_sprintf("%" PRId64, i);
+
+        json_object_set_new(names, number, json_string(task->class_name(i)));
+        json_object_set_new(numbers, task->class_name(i), json_integer(i));
+        free(number);
+    }
+    json_object_set_new(config, "id2label", names);
+    json_object_set_new(config, "label2id", numbers);
+}
+
 static int export_checkpoint(struct exporting *out, struct mtlm_error *err)
 {
     const struct mtlm_conversion *c = out->conversion;
@@ -386,8 +408,7 @@ static int export_checkpoint(struct exporting *out, struct mtlm_error *err)
     int rc;
 
     if (open_checkpoint(out, err) < 0
-        || mtlm_checkpoint_model(out->manifest.settings, out->path,
-                                 &out->options, err)
+        || mtlm_checkpoint_model(&out->manifest, out->path, &out->options, err)
                < 0)
         return -1;
     config = mtlm_huggingface_config(&out->options.model, err);
@@ -396,6 +417,7 @@ static int export_checkpoint(struct exporting *out, struct mtlm_error *err)
     if (c->bf16)
         json_object_set_new(config, "torch_dtype", json_string("bfloat16"));
     mtlm_convert_add_tokens(config, &out->manifest, &out->options.model);
+    add_classes(config, out->options.task);
     out->file = mtlm_calloc(out->manifest.files + 1, sizeof(*out->file));
     rc = list_sources(out, err);
     if (rc == 0)

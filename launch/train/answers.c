@@ -41,6 +41,7 @@ static void add_answer(struct mtlm_answers *a, int64_t sample,
                                      sample, logit, end);
     else
         answer.choice = mtlm_accuracy_answer(logit, n);
+    mtlm_answers_dump_add(a->dump, sample, logit, n, end);
     a->answer = mtlm_realloc(a->answer, a->n + 1, sizeof(*a->answer));
     a->answer[a->n++] = answer;
 }
@@ -73,8 +74,10 @@ struct mtlm_answers *mtlm_answers_begin(struct mtlm_job *job)
         return NULL;
     a = mtlm_calloc(1, sizeof(*a));
     a->job = job;
-    if (job->program->eval_answers[0] && job->layout.tp_rank == 0)
+    if (job->program->eval_answers[0] && job->layout.tp_rank == 0) {
+        a->dump = mtlm_answers_dump_create(job);
         mtlm_run_on_validated(job->run, take_answers, a);
+    }
     return a;
 }
 
@@ -134,6 +137,7 @@ void mtlm_answers_end(struct mtlm_answers *answers)
     if (!answers)
         return;
     mtlm_run_on_validated(answers->job->run, NULL, NULL);
+    mtlm_answers_dump_destroy(answers->dump);
     free(answers->answer);
     free(answers);
 }

@@ -4,6 +4,7 @@
 /* Answers of a fine-tuned model in a validation, gathered on the last rank. */
 
 #include "launch/job/job.h"
+#include "launch/train/answers_dump.h"
 #include "models/task/span.h"
 
 /* The answer to a question, or to a window of SQuAD.  Plain numbers, which
@@ -18,6 +19,7 @@ struct mtlm_answers {
     struct mtlm_job *job;
     struct mtlm_answer *answer; /* [n] */
     int64_t n;
+    struct mtlm_answers_dump *dump; /* of this rank, or NULL */
 };
 
 /* Begins to collect the answers of the next validation; NULL: the job is no

@@ -105,6 +105,8 @@ static void log_answers(struct mtlm_train *s, int64_t done,
     score = mtlm_calloc(n, sizeof(*score));
     for (int i = 0; i < n; i++)
         score[i] = -1;
+    if (mtlm_answers_dump_write(answers->dump, &err) < 0)
+        complain(s, &err);
     if (mtlm_answers_gather(answers)) {
         if (mtlm_answers_text(answers, done, &text, score, &err) == 0)
             mtlm_train_log_text(&s->log, text);

@@ -99,13 +99,22 @@ static const struct mtlm_foreign_name bert[MTLM_PARAM_COUNT] = {
     [MTLM_PARAM_POOLER_BIAS] = {{"bert.pooler.dense.bias"}, false},
     [MTLM_PARAM_BINARY_WEIGHT] = {{"cls.seq_relationship.weight"}, false},
     [MTLM_PARAM_BINARY_BIAS] = {{"cls.seq_relationship.bias"}, false},
+    [MTLM_PARAM_TASK_WEIGHT] = {{"classifier.weight"}, false},
+    [MTLM_PARAM_TASK_BIAS] = {{"classifier.bias"}, false},
 };
+
+/* The head of spans: weight and bias. */
+static const struct mtlm_foreign_name span[] = {{{"qa_outputs.weight"}, false},
+                                                {{"qa_outputs.bias"}, false}};
 
 const struct mtlm_foreign_name *mtlm_foreign_name(
     const struct mtlm_model *model, enum mtlm_param param)
 {
     if (mtlm_param_place(model, param) == MTLM_PLACE_NONE)
         return NULL;
+    if (model->head == MTLM_HEAD_SPAN
+        && (param == MTLM_PARAM_TASK_WEIGHT || param == MTLM_PARAM_TASK_BIAS))
+        return &span[param - MTLM_PARAM_TASK_WEIGHT];
     if (model->family == MTLM_BERT)
         return &bert[param];
     return model->positions == MTLM_POSITIONS_ALIBI ? &bloom[param]

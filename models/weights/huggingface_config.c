@@ -226,21 +226,34 @@ static json_t *gpt2_config(const struct mtlm_model *m)
         "layer_norm_epsilon", m->layernorm_epsilon);
 }
 
+/* Returns the class of a BERT with its head. */
+static const char *bert_class(const struct mtlm_model *m)
+{
+    switch (m->head) {
+    case MTLM_HEAD_CLASSIFICATION:
+        return "MegatronBertForSequenceClassification";
+    case MTLM_HEAD_CHOICE:
+        return "MegatronBertForMultipleChoice";
+    case MTLM_HEAD_SPAN:
+        return "MegatronBertForQuestionAnswering";
+    default:
+        return m->binary_head ? "MegatronBertForPreTraining"
+                              : "MegatronBertForMaskedLM";
+    }
+}
+
 static json_t *bert_config(const struct mtlm_model *m)
 {
-    return json_pack("{s:s,s:[s],s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:s,s:f}",
-                     "model_type", "megatron-bert", "architectures",
-                     m->binary_head ? "MegatronBertForPreTraining"
-                                    : "MegatronBertForMaskedLM",
-                     "num_hidden_layers", (json_int_t) m->num_layers,
-                     "hidden_size", (json_int_t) m->hidden_size,
-                     "num_attention_heads", (json_int_t) m->num_heads,
-                     "intermediate_size", (json_int_t) m->ffn_hidden_size,
-                     "max_position_embeddings", (json_int_t) m->max_positions,
-                     "vocab_size", (json_int_t) m->vocab_size,
-                     "type_vocab_size", (json_int_t) m->num_token_types,
-                     "hidden_act", m->exact_gelu ? "gelu" : "gelu_new",
-                     "layer_norm_eps", m->layernorm_epsilon);
+    return json_pack(
+        "{s:s,s:[s],s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:s,s:f}", "model_type",
+        "megatron-bert", "architectures", bert_class(m), "num_hidden_layers",
+        (json_int_t) m->num_layers, "hidden_size", (json_int_t) m->hidden_size,
+        "num_attention_heads", (json_int_t) m->num_heads, "intermediate_size",
+        (json_int_t) m->ffn_hidden_size, "max_position_embeddings",
+        (json_int_t) m->max_positions, "vocab_size", (json_int_t) m->vocab_size,
+        "type_vocab_size", (json_int_t) m->num_token_types, "hidden_act",
+        m->exact_gelu ? "gelu" : "gelu_new", "layer_norm_eps",
+        m->layernorm_epsilon);
 }
 
 static json_t *bloom_config(const struct mtlm_model *m)

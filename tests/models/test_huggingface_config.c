@@ -131,6 +131,40 @@ static void test_models_that_are_unknown_there(void **state)
     }
 }
 
+/* A head of a task is a class of its own there, with these tensors. */
+static void test_heads_of_tasks(void **state)
+{
+    static const struct {
+        enum mtlm_head_kind head;
+        const char *class, *weight;
+    } cases[] = {
+        {MTLM_HEAD_CLASSIFICATION, "MegatronBertForSequenceClassification",
+         "classifier.weight"},
+        {MTLM_HEAD_CHOICE, "MegatronBertForMultipleChoice",
+         "classifier.weight"},
+        {MTLM_HEAD_SPAN, "MegatronBertForQuestionAnswering",
+         "qa_outputs.weight"},
+    };
+
+    (void) state;
+    for (int i = 0; i < 3; i++) {
+        const struct mtlm_model model = {
+            .family = MTLM_BERT, .head = cases[i].head, .classes = 4};
+        json_t *config = mtlm_huggingface_config(&model, NULL);
+
+        assert_string_equal(json_string_value(json_array_get(
+                                json_object_get(config, "architectures"), 0)),
+                            cases[i].class);
+        assert_string_equal(
+            mtlm_foreign_name(&model, MTLM_PARAM_TASK_WEIGHT)->part[0],
+            cases[i].weight);
+        assert_true((cases[i].head == MTLM_HEAD_SPAN)
+                    == !mtlm_foreign_name(&model, MTLM_PARAM_POOLER_BIAS));
+        assert_null(mtlm_foreign_name(&model, MTLM_PARAM_LM_BIAS));
+        json_decref(config);
+    }
+}
+
 /* Reads the tokens at the ends of a text, stores them in settings and takes
  * them from there. */
 static struct mtlm_ends read_ends(const char *text, int64_t vocab_size)
@@ -192,6 +226,7 @@ int main(void)
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_bloom),
         cmocka_unit_test(test_models_that_are_unknown_there),
+        cmocka_unit_test(test_heads_of_tasks),
         cmocka_unit_test(test_ends),
     };
 
