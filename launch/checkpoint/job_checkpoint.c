@@ -357,6 +357,10 @@ void mtlm_job_checkpoint_print(const struct mtlm_job *job)
     else if (o->load_dir)
         printf("loaded: nothing, %s holds no checkpoint; training starts\n",
                o->load_dir);
+    if (o->eval_only && o->new_head && job->load_path)
+        printf("the head is not trained: it has the random weights of --seed "
+               "%" PRId64 "\n",
+               o->seed);
     if (o->eval_only)
         return;
     if (!o->save_dir)

@@ -109,6 +109,13 @@ for seed in 5 6; do
     well 1 --task mnli "${tune[@]}" --pretrained-checkpoint tuned --weight-hash \
         --train-data "${train[mnli]}" --valid-data "${dev[mnli]}" --epochs 1 --lr 0 --seed $seed
     grep 'weight hash' out >"head.$seed"
+    scores | grep -o 'accuracy.*' >begin
+    # Without training the head is the same.
+    well 2 --eval-only --task mnli "${words[@]}" --pretrained-checkpoint tuned --seed $seed \
+        --valid-data "${dev[mnli]}" --micro-batch-size 8 --pipeline-model-parallel-size 2
+    scores | grep -o 'accuracy.*' | diff begin - || fail "a head that is not trained: $(cat out)"
+    grep -q "^the head is not trained: it has the random weights of --seed $seed\$" out \
+        || fail "no word about the head: $(cat out)"
 done
 cmp -s head.5 head.6 && fail 'an old head is trained on'
 
