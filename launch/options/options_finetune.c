@@ -79,13 +79,15 @@ int mtlm_options_finetune_compare(const struct mtlm_options *options,
     const struct mtlm_task_entry *now =
         options->task_name ? mtlm_task_find(options->task_name) : NULL;
 
-    if (!before || !now || !now->open || before == now || options->new_head)
+    if (!now || !now->open || before == now || options->new_head
+        || (!before && options->finetune))
         return 0;
-    return mtlm_error_set(
-        err, MTLM_EXIT_USAGE,
-        "%s was saved with --task %s, this job has --task %s; "
-        "--pretrained-checkpoint DIR trains a new head",
-        path, before->name, now->name);
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "%s was saved %s%s, this job has --task %s; "
+                          "--pretrained-checkpoint DIR "
+                          "takes the body and a new head",
+                          path, before ? "with --task " : "by a pretraining",
+                          before ? before->name : "", now->name);
 }
 
 /* ---- what follows from the options ---- */

@@ -14,8 +14,9 @@ bool mtlm_options_finetunes(const struct mtlm_options *options);
 int mtlm_options_finetune_begin(struct mtlm_options *options,
                                 struct mtlm_error *err);
 
-/* Refuses to continue or evaluate a fine-tuning as another task.  stored: the
- * task of the checkpoint at path, or NULL.  -1 and MTLM_EXIT_USAGE. */
+/* Refuses to continue or evaluate a pretraining or another task as a task,
+ * whose head is missing.  stored: the task of the checkpoint at path, or NULL.
+ * -1 and MTLM_EXIT_USAGE. */
 int mtlm_options_finetune_compare(const struct mtlm_options *options,
                                   const char *stored, const char *path,
                                   struct mtlm_error *err);

@@ -139,6 +139,8 @@ refused 2 'less than --global-batch-size 128' "${of[@]}" --global-batch-size 128
 refused 2 '--load-best needs --load DIR and --eval-only or --finetune' --load tuned --load-best
 refused 2 'was saved with --task mnli, this job has --task qqp; --pretrained-checkpoint DIR' \
     --load tuned --task qqp --eval-only --valid-data "${dev[qqp]}"
+refused 2 'was saved by a pretraining, this job has --task qqp; --pretrained-checkpoint DIR' \
+    --load pre "${words[@]}" --task qqp --eval-only --valid-data "${dev[qqp]}"
 refused 3 '--load-best: pre: there is no best.json' --load pre --load-best --eval-only
 refused 3 '--pretrained-checkpoint made: there is no checkpoint' "${of[@]}" \
     --pretrained-checkpoint made
