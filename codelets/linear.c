@@ -88,6 +88,7 @@ const struct mtlm_op mtlm_op_linear_fwd = {
                                {MTLM_GRAD_OF, LIN_Y},
                                {MTLM_GRAD_OF, LIN_WEIGHT}}}}},
     .cpu = linear_fwd_cpu,
+    .cpu_bf16 = MTLM_BF16_KERNEL(linear_fwd),
     .cuda = MTLM_CUDA_KERNEL(linear_fwd),
 };
 
@@ -156,6 +157,7 @@ const struct mtlm_op mtlm_op_linear_bias_fwd = {
                                {MTLM_GRAD_OF, LINB_WEIGHT},
                                {MTLM_GRAD_OF, LINB_BIAS}}}}},
     .cpu = linear_bias_fwd_cpu,
+    .cpu_bf16 = MTLM_BF16_KERNEL(linear_bias_fwd),
     .cuda = MTLM_CUDA_KERNEL(linear_bias_fwd),
 };
 
@@ -219,6 +221,7 @@ const struct mtlm_op mtlm_op_linear_dgrad = {
     .infer = linear_dgrad_infer,
     .flops = linear_dgrad_flops,
     .cpu = linear_dgrad_cpu,
+    .cpu_bf16 = MTLM_BF16_KERNEL(linear_dgrad),
     .cuda = MTLM_CUDA_KERNEL(linear_dgrad),
 };
 
@@ -232,6 +235,7 @@ const struct mtlm_op mtlm_op_linear_dgrad_add = {
     .infer = linear_dgrad_infer,
     .flops = linear_dgrad_flops,
     .cpu = linear_dgrad_add_cpu,
+    .cpu_bf16 = MTLM_BF16_KERNEL(linear_dgrad_add),
     .cuda = MTLM_CUDA_KERNEL(linear_dgrad_add),
 };
 
@@ -275,6 +279,7 @@ const struct mtlm_op mtlm_op_linear_wgrad = {
     .infer = linear_wgrad_infer,
     .flops = linear_wgrad_flops,
     .cpu = linear_wgrad_cpu,
+    .cpu_bf16 = MTLM_BF16_KERNEL(linear_wgrad),
     .cuda = MTLM_CUDA_KERNEL(linear_wgrad),
 };
 
@@ -311,5 +316,6 @@ const struct mtlm_op mtlm_op_linear_bias_wgrad = {
     .infer = linear_bias_wgrad_infer,
     .flops = linear_wgrad_flops,
     .cpu = linear_bias_wgrad_cpu,
+    .cpu_bf16 = MTLM_BF16_KERNEL(linear_bias_wgrad),
     .cuda = MTLM_CUDA_KERNEL(linear_bias_wgrad),
 };

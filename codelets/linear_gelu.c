@@ -112,6 +112,7 @@ const struct mtlm_op mtlm_op_linear_gelu_fwd = {
                                {MTLM_GRAD_OF, LG_WEIGHT},
                                {MTLM_GRAD_OF, LG_BIAS}}}}},
     .cpu = linear_gelu_fwd_cpu,
+    .cpu_bf16 = MTLM_BF16_KERNEL(linear_gelu_fwd),
     .cuda = MTLM_CUDA_KERNEL(linear_gelu_fwd),
 };
 
@@ -165,6 +166,7 @@ const struct mtlm_op mtlm_op_gelu_linear_fwd = {
                                {MTLM_GRAD_OF, GL_Y},
                                {MTLM_GRAD_OF, GL_WEIGHT}}}}},
     .cpu = gelu_linear_fwd_cpu,
+    .cpu_bf16 = MTLM_BF16_KERNEL(gelu_linear_fwd),
     .cuda = MTLM_CUDA_KERNEL(gelu_linear_fwd),
 };
 
@@ -232,5 +234,6 @@ const struct mtlm_op mtlm_op_gelu_linear_dgrad = {
     .infer = gelu_linear_dgrad_infer,
     .flops = gelu_linear_dgrad_flops,
     .cpu = gelu_linear_dgrad_cpu,
+    .cpu_bf16 = MTLM_BF16_KERNEL(gelu_linear_dgrad),
     .cuda = MTLM_CUDA_KERNEL(gelu_linear_dgrad),
 };

@@ -392,6 +392,9 @@ struct mtlm_op {
     /* Computes one call on the CPU.  ptr[i] is operand i, in host memory.
      * mtlm_value_run_cpu() converts MTLM_VALUE operands to mtlm_real. */
     mtlm_kernel *cpu;
+    /* The same on MTLM_VALUE operands in bf16, not converted.  Called instead of
+     * cpu where mtlm_bf16_product_here(); NULL: no such kernel. */
+    mtlm_kernel *cpu_bf16;
     /* Enqueues one call on the device's stream without waiting.  ptr[i] is
      * operand i, in GPU memory; MTLM_VALUE operands have type call->value. */
     mtlm_kernel *cuda;
@@ -406,6 +409,7 @@ struct mtlm_op {
 
 #define OP(UC, lc)                                                             \
     extern const struct mtlm_op mtlm_op_##lc;                                  \
+    mtlm_kernel mtlm_##lc##_bf16;                                              \
     mtlm_kernel mtlm_##lc##_cuda;
 MTLM_OP_LIST(OP)
 #undef OP
@@ -416,6 +420,14 @@ MTLM_OP_LIST(OP)
 #define MTLM_CUDA_KERNEL(lc) mtlm_##lc##_cuda
 #else
 #define MTLM_CUDA_KERNEL(lc) NULL
+#endif
+
+/* The CPU kernel of an operation on bf16; NULL without oneDNN and in double
+ * precision. */
+#if HAVE_ONEDNN && !MTLM_DOUBLE
+#define MTLM_BF16_KERNEL(lc) mtlm_##lc##_bf16
+#else
+#define MTLM_BF16_KERNEL(lc) NULL
 #endif
 
 /* Calls infer() of the call's operation.  Returns 0, or -1 with the operation's

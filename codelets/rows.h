@@ -15,4 +15,8 @@ enum { MTLM_ROW_BLOCK = 32 };
 void mtlm_rows_add(mtlm_real *sum, const mtlm_real *x, int64_t rows,
                    int64_t cols);
 
+/* The same with x of a 16-bit type. */
+void mtlm_rows_add_16(mtlm_real *sum, enum mtlm_dtype type, const uint16_t *x,
+                      int64_t rows, int64_t cols);
+
 #endif /* MTLM_ROWS_H */

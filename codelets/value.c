@@ -1,23 +1,32 @@
-/* Runs CPU kernels on 16-bit operands.  CPU kernels compute in mtlm_real:
- * operands are widened before the kernel and rounded after.  Slow, because
- * whole operands are converted; the purpose is testing without a GPU. */
+/* Runs CPU kernels on 16-bit operands.  Most CPU kernels compute in mtlm_real:
+ * operands are widened before the kernel and rounded after. */
 
 #include "config.h"
 
 #include <assert.h>
 
+#include "codelets/bf16_product.h"
 #include "codelets/value.h"
 #include "runtime/base/value16.h"
 
 /* Floats in a cache line. */
 enum { ALIGN = 16 };
 
+static mtlm_kernel *kernel_of(const struct mtlm_call *call)
+{
+    const struct mtlm_op *op = mtlm_ops[call->kind];
+
+    return call->value == MTLM_BF16 && op->cpu_bf16 && mtlm_bf16_product_here()
+               ? op->cpu_bf16
+               : op->cpu;
+}
+
 static bool is_wide(const struct mtlm_call *call, int i)
 {
     const struct mtlm_op *op = mtlm_ops[call->kind];
 
     return op->dtype[i] == MTLM_VALUE && call->value != MTLM_REAL
-           && !op->cpu_typed && !op->untouched[i];
+           && !op->cpu_typed && !op->untouched[i] && kernel_of(call) == op->cpu;
 }
 
 static int64_t count_elems(const struct mtlm_call *call, int i)
@@ -60,7 +69,7 @@ static void run_one(void *const ptr[], const struct mtlm_call *call,
     float *next;
 
     if (bytes == 0) {
-        op->cpu(ptr, call, context);
+        kernel_of(call)(ptr, call, context);
         return;
     }
     assert(sizeof(mtlm_real) == sizeof(float));

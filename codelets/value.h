@@ -7,8 +7,9 @@
 #include "codelets/op.h"
 
 /* Runs the CPU kernel of call and its next calls.  ptr: n_operands pointers to
- * host memory per call (mtlm_call_spread()).  Widens 16-bit operands to floats
- * before the kernel, and rounds results after the kernel. */
+ * host memory per call (mtlm_call_spread()).  Calls the operation's kernel on
+ * bf16 where the operation and the processor have one.  Else widens 16-bit
+ * operands to floats before the kernel, and rounds results after the kernel. */
 void mtlm_value_run_cpu(void *const ptr[], const struct mtlm_call *call,
                         const struct mtlm_context *context);
 

@@ -6,6 +6,8 @@ PACKAGES_BUILD="build-essential autoconf automake pkg-config patch
     libhwloc-dev libfxt-dev fxt-tools libopenmpi-dev openmpi-bin
     libopenblas-dev libinih-dev libjansson-dev libutf8proc-dev
     libxxhash-dev libglpk-dev liburing-dev"
+# oneDNN serves --bf16 on processors of this kind only.
+[ "$(uname -m)" != x86_64 ] || PACKAGES_BUILD="$PACKAGES_BUILD libdnnl-dev"
 PACKAGES_TESTS="libcmocka-dev python3 python3-numpy python3-protobuf
     python3-torch pajeng recutils vite"
 PACKAGES_FUZZ="clang libclang-rt-14-dev"

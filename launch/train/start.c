@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codelets/bf16_product.h"
 #include "codelets/codelet.h"
 #include "launch/checkpoint/job_best.h"
 #include "launch/checkpoint/job_checkpoint.h"
@@ -162,6 +163,19 @@ static void print_gpu(const struct mtlm_job *job)
         printf("GPU: %s; trains on CPUs\n", missing);
 }
 
+static void print_precision(const struct mtlm_options *o)
+{
+    const bool bf16 = o->bf16 && mtlm_bf16_product_here();
+    char library[64];
+
+    if (!o->bf16 && !o->fp16)
+        return;
+    printf("precision: %s weights and activations, fp32 masters, moments and "
+           "gradients; CPUs multiply %s%s\n",
+           o->bf16 ? "bf16" : "fp16", bf16 ? "by " : "in fp32",
+           bf16 ? mtlm_bf16_product_library(library, sizeof(library)) : "");
+}
+
 static void print_memory(const struct mtlm_plan *plan)
 {
     const double mib = 1024.0 * 1024;
@@ -219,10 +233,7 @@ static void print_start(struct mtlm_job *job)
            mtlm_machine_policy(), file ? " of " : "", file ? file : "",
            mtlm_blas_core_describe(blas, sizeof(blas)));
     print_gpu(job);
-    if (o->bf16 || o->fp16)
-        printf("precision: %s weights and activations, fp32 masters, moments "
-               "and gradients\n",
-               o->bf16 ? "bf16" : "fp16");
+    print_precision(o);
     if (o->weight_staleness && !o->eval_only)
         printf("staleness: gradients at the weights of one step before, two "
                "versions of weights and gradients\n");

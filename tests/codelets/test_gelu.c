@@ -133,10 +133,10 @@ static void test_what_is_kept_for_the_gradient_alone_counts_nothing(
 {
     struct mtlm_call plain = {
         .kind = MTLM_OP_LINEAR_FWD,
-        .value = MTLM_BF16,
+        .value = MTLM_F16,
         .shape = {MTLM_SHAPE(S, B, K), MTLM_SHAPE(N, K), MTLM_SHAPE(S, B, N)}};
     struct mtlm_call behind = {.kind = MTLM_OP_GELU_LINEAR_FWD,
-                               .value = MTLM_BF16,
+                               .value = MTLM_F16,
                                .shape = {plain.shape[0], plain.shape[1],
                                          plain.shape[0], plain.shape[2]}};
 

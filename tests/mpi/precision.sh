@@ -33,6 +33,22 @@ for value in bf16 fp16; do
     layout 2 2
     same bf16 "$pair" $ranks "${parallel[@]}"
 done
+# A processor that does not multiply bf16: other sums, nearly the same losses.
+well 1 "${model[@]}" --bf16
+line=$(grep '^precision:' out)
+field 'lm loss' out >losses
+ONEDNN_MAX_CPU_ISA=AVX2 well 1 "${model[@]}" --bf16
+grep -q '^precision: bf16 .*; CPUs multiply in fp32$' out \
+    || fail "the forbidden instructions: $(grep '^precision:' out)"
+case $line in
+*'; CPUs multiply in fp32' | *'; CPUs multiply by oneDNN '*) ;;
+*) fail "nothing tells who multiplies: $line" ;;
+esac
+paste losses <(field 'lm loss' out) | awk '
+    { if (($1 - $2) ^ 2 > (1e-3 * $2) ^ 2) bad = 1 }
+    END { exit bad || NR != 4 }' \
+    || fail "losses by fp32 products: $(field 'lm loss' out), not $(cat losses)"
+
 well 1 "${model[@]}"
 [ "$(weight_hash out)" != "$one" ] || fail "fp16 has the weights of fp32"
 

@@ -1,0 +1,185 @@
+/* Products of bf16 matrices by oneDNN. */
+
+#include "config.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+
+#include <oneapi/dnnl/dnnl.h>
+
+#include "codelets/bf16_product.h"
+#include "runtime/base/error.h"
+
+/* A product that oneDNN has compiled. */
+struct compiled {
+    struct compiled *next;
+    struct mtlm_bf16_product product;
+    bool bias;
+    dnnl_primitive_t primitive;
+    dnnl_memory_desc_t a, b, bias_row, c, scratch;
+};
+
+/* Shared by all threads.  Lives until the program ends: a job has few shapes.
+ */
+static struct {
+    pthread_mutex_t lock;
+    dnnl_engine_t engine;
+    struct compiled *first;
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+#define CHECK(call) check(call, #call, __LINE__)
+
+static void check(dnnl_status_t status, const char *call, int line)
+{
+    if (status == dnnl_out_of_memory)
+        mtlm_out_of_memory(0);
+    if (status != dnnl_success)
+        mtlm_fatal(__FILE__, line, "oneDNN: status %d of %s", (int) status,
+                   call);
+}
+
+bool mtlm_bf16_product_here(void)
+{
+    const int needed = dnnl_cpu_isa_avx512_core_bf16;
+
+    return (dnnl_get_effective_cpu_isa() & needed) == needed;
+}
+
+const char *mtlm_bf16_product_library(char *text, size_t bytes)
+{
+    const dnnl_version_t *version = dnnl_version();
+
+    snprintf(text, bytes, "oneDNN %d.%d.%d", version->major, version->minor,
+             version->patch);
+    return text;
+}
+
+/* Describes a matrix [rows, cols], stored transposed if trans. */
+static dnnl_memory_desc_t matrix(int64_t rows, int64_t cols, bool trans,
+                                 dnnl_data_type_t type)
+{
+    const dnnl_dims_t dims = {rows, cols};
+    const dnnl_dims_t strides = {trans ? 1 : cols, trans ? rows : 1};
+    dnnl_memory_desc_t desc;
+
+    CHECK(dnnl_memory_desc_init_by_strides(&desc, 2, dims, type, strides));
+    return desc;
+}
+
+/* Returns the attributes of the product: whether it adds, and that the caller
+ * has the scratch. */
+static dnnl_primitive_attr_t new_attributes(bool add)
+{
+    dnnl_primitive_attr_t attr;
+    dnnl_post_ops_t after;
+
+    CHECK(dnnl_primitive_attr_create(&attr));
+    CHECK(dnnl_primitive_attr_set_scratchpad_mode(attr,
+                                                  dnnl_scratchpad_mode_user));
+    if (!add)
+        return attr;
+    CHECK(dnnl_post_ops_create(&after));
+    CHECK(dnnl_post_ops_append_sum(after, 1));
+    CHECK(dnnl_primitive_attr_set_post_ops(attr, after));
+    CHECK(dnnl_post_ops_destroy(after));
+    return attr;
+}
+
+/* oneDNN asks OpenMP for the threads of a primitive when the primitive is made.
+ * The setting is the calling thread's. */
+static void run_one_thread(void)
+{
+    void (*set_threads)(int);
+
+    *(void **) &set_threads = dlsym(RTLD_DEFAULT, "omp_set_num_threads");
+    if (set_threads)
+        set_threads(1);
+}
+
+static struct compiled *compile(const struct mtlm_bf16_product *p, bool bias)
+{
+    struct compiled *made = mtlm_calloc(1, sizeof(*made));
+    dnnl_primitive_attr_t attr = new_attributes(p->add);
+    dnnl_primitive_desc_t desc;
+    dnnl_matmul_desc_t matmul;
+
+    run_one_thread();
+    if (!all.engine)
+        CHECK(dnnl_engine_create(&all.engine, dnnl_cpu, 0));
+    made->product = *p;
+    made->bias = bias;
+    made->a = matrix(p->m, p->k, p->trans_a, dnnl_bf16);
+    made->b = matrix(p->k, p->n, p->trans_b, dnnl_bf16);
+    made->bias_row = matrix(1, p->n, false, dnnl_bf16);
+    made->c = matrix(p->m, p->n, false, p->single ? dnnl_f32 : dnnl_bf16);
+    CHECK(dnnl_matmul_desc_init(&matmul, &made->a, &made->b,
+                                bias ? &made->bias_row : NULL, &made->c));
+    CHECK(dnnl_primitive_desc_create(&desc, &matmul, attr, all.engine, NULL));
+    made->scratch =
+        *dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
+    CHECK(dnnl_primitive_create(&made->primitive, desc));
+    CHECK(dnnl_primitive_desc_destroy(desc));
+    CHECK(dnnl_primitive_attr_destroy(attr));
+    return made;
+}
+
+static bool is_same(const struct mtlm_bf16_product *x,
+                    const struct mtlm_bf16_product *y)
+{
+    return x->m == y->m && x->n == y->n && x->k == y->k
+           && x->trans_a == y->trans_a && x->trans_b == y->trans_b
+           && x->single == y->single && x->add == y->add;
+}
+
+/* Returns the compiled product; the first call of its kind compiles. */
+static const struct compiled *find(const struct mtlm_bf16_product *product,
+                                   bool bias)
+{
+    struct compiled *found;
+
+    pthread_mutex_lock(&all.lock);
+    for (found = all.first; found; found = found->next)
+        if (is_same(&found->product, product) && found->bias == bias)
+            break;
+    if (!found) {
+        found = compile(product, bias);
+        found->next = all.first;
+        all.first = found;
+    }
+    pthread_mutex_unlock(&all.lock);
+    return found;
+}
+
+static dnnl_memory_t new_memory(const dnnl_memory_desc_t *desc, const void *at)
+{
+    dnnl_memory_t memory;
+
+    CHECK(dnnl_memory_create(&memory, desc, all.engine, (void *) at));
+    return memory;
+}
+
+void mtlm_bf16_product(const struct mtlm_bf16_product *product,
+                       const uint16_t *a, const uint16_t *b,
+                       const uint16_t *bias, void *c,
+                       struct mtlm_scratch *scratch)
+{
+    const struct compiled *with = find(product, bias);
+    dnnl_exec_arg_t arg[] = {
+        {DNNL_ARG_SRC, new_memory(&with->a, a)},
+        {DNNL_ARG_WEIGHTS, new_memory(&with->b, b)},
+        {DNNL_ARG_DST, new_memory(&with->c, c)},
+        {DNNL_ARG_SCRATCHPAD,
+         new_memory(&with->scratch,
+                    mtlm_scratch_get(
+                        scratch, dnnl_memory_desc_get_size(&with->scratch)))},
+        {DNNL_ARG_BIAS, bias ? new_memory(&with->bias_row, bias) : NULL}};
+    const int n = bias ? 5 : 4;
+    dnnl_stream_t stream;
+
+    CHECK(dnnl_stream_create(&stream, all.engine, dnnl_stream_default_flags));
+    CHECK(dnnl_primitive_execute(with->primitive, stream, n, arg));
+    CHECK(dnnl_stream_destroy(stream));
+    for (int i = 0; i < n; i++)
+        CHECK(dnnl_memory_destroy(arg[i].memory));
+}

@@ -1,0 +1,55 @@
+#ifndef MTLM_BF16_PRODUCT_H
+#define MTLM_BF16_PRODUCT_H
+
+/* Products of bf16 matrices by oneDNN, on processors that multiply bf16.  Sums
+ * are fp32.  A row of the product has the same bits whatever the number of
+ * rows, the thread, and the addresses. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/base/memory.h"
+
+/* What to compute; see mtlm_bf16_product(). */
+struct mtlm_bf16_product {
+    bool trans_a, trans_b;
+    bool single; /* C is fp32, else bf16 */
+    bool add;    /* adds to C, else sets C */
+    int64_t m, n, k;
+};
+
+#if HAVE_ONEDNN && !MTLM_DOUBLE
+
+/* Whether the processor has AVX512_BF16 or AMX.  ONEDNN_MAX_CPU_ISA can forbid
+ * the instructions. */
+bool mtlm_bf16_product_here(void);
+
+/* Computes C = op(A) op(B) (+ bias) (+ C), row-major: C [m, n], op(A) [m, k],
+ * op(B) [k, n], bias [n] or NULL; stored rows are contiguous.  op(A) is A
+ * transposed if trans_a, op(B) is B transposed if trans_b.  Runs one thread.
+ * scratch: memory for a part of A and of B. */
+void mtlm_bf16_product(const struct mtlm_bf16_product *product,
+                       const uint16_t *a, const uint16_t *b,
+                       const uint16_t *bias, void *c,
+                       struct mtlm_scratch *scratch);
+
+/* Writes the library's name and version to text [bytes]; returns text. */
+const char *mtlm_bf16_product_library(char *text, size_t bytes);
+
+#else
+
+static inline bool mtlm_bf16_product_here(void)
+{
+    return false;
+}
+
+static inline const char *mtlm_bf16_product_library(char *text, size_t bytes)
+{
+    (void) bytes;
+    return text;
+}
+
+#endif
+
+#endif /* MTLM_BF16_PRODUCT_H */

@@ -1,0 +1,86 @@
+/* Linear layers on bf16 matrices; formulas and shapes: linear.c.  Gradients of
+ * weights and biases are fp32. */
+
+#include "config.h"
+
+#include "codelets/bf16_product.h"
+#include "codelets/linear.h"
+#include "codelets/op.h"
+#include "codelets/rows.h"
+
+/* y = x weight^T (+ bias) */
+static void forward(const struct mtlm_call *call, const void *x,
+                    const void *weight, const void *bias, void *y,
+                    const struct mtlm_context *context)
+{
+    const struct mtlm_bf16_product product = {
+        .trans_b = true,
+        .m = mtlm_shape_rows(&call->shape[LIN_X]),
+        .n = call->shape[LIN_WEIGHT].dim[0],
+        .k = call->shape[LIN_WEIGHT].dim[1]};
+
+    mtlm_bf16_product(&product, x, weight, bias, y, context->scratch);
+}
+
+void mtlm_linear_fwd_bf16(void *const ptr[], const struct mtlm_call *call,
+                          const struct mtlm_context *context)
+{
+    forward(call, ptr[LIN_X], ptr[LIN_WEIGHT], NULL, ptr[LIN_Y], context);
+}
+
+void mtlm_linear_bias_fwd_bf16(void *const ptr[], const struct mtlm_call *call,
+                               const struct mtlm_context *context)
+{
+    forward(call, ptr[LINB_X], ptr[LINB_WEIGHT], ptr[LINB_BIAS], ptr[LINB_Y],
+            context);
+}
+
+static void backward(void *const ptr[], const struct mtlm_call *call,
+                     const struct mtlm_context *context, bool add)
+{
+    const struct mtlm_bf16_product product = {
+        .add = add,
+        .m = mtlm_shape_rows(&call->shape[LIND_DY]),
+        .n = call->shape[LIND_WEIGHT].dim[1],
+        .k = call->shape[LIND_WEIGHT].dim[0]};
+
+    mtlm_bf16_product(&product, ptr[LIND_DY], ptr[LIND_WEIGHT], NULL,
+                      ptr[LIND_DX], context->scratch);
+}
+
+void mtlm_linear_dgrad_bf16(void *const ptr[], const struct mtlm_call *call,
+                            const struct mtlm_context *context)
+{
+    backward(ptr, call, context, false);
+}
+
+void mtlm_linear_dgrad_add_bf16(void *const ptr[], const struct mtlm_call *call,
+                                const struct mtlm_context *context)
+{
+    backward(ptr, call, context, true);
+}
+
+void mtlm_linear_wgrad_bf16(void *const ptr[], const struct mtlm_call *call,
+                            const struct mtlm_context *context)
+{
+    const struct mtlm_bf16_product product = {
+        .trans_a = true,
+        .single = true,
+        .add = true,
+        .m = call->shape[LINW_DWEIGHT].dim[0],
+        .n = call->shape[LINW_DWEIGHT].dim[1],
+        .k = mtlm_shape_rows(&call->shape[LINW_X])};
+
+    mtlm_bf16_product(&product, ptr[LINW_DY], ptr[LINW_X], NULL,
+                      ptr[LINW_DWEIGHT], context->scratch);
+}
+
+void mtlm_linear_bias_wgrad_bf16(void *const ptr[],
+                                 const struct mtlm_call *call,
+                                 const struct mtlm_context *context)
+{
+    mtlm_linear_wgrad_bf16(ptr, call, context);
+    mtlm_rows_add_16(ptr[LINW_DBIAS], MTLM_BF16, ptr[LINW_DY],
+                     mtlm_shape_rows(&call->shape[LINW_DY]),
+                     mtlm_shape_cols(&call->shape[LINW_DY]));
+}

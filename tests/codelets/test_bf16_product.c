@@ -1,0 +1,350 @@
+/* Linear layers in bf16 against sums in double precision of the same bf16
+ * numbers; and that rows of oneDNN's products do not depend on anything else.
+ */
+
+#include "config.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "codelets/bf16_product.h"
+#include "runtime/base/value16.h"
+#include "tests/codelets/support.h"
+
+/* Two sizes of products: with and without whole blocks. */
+struct sizes {
+    int64_t s, b, n, k;
+};
+static const struct sizes sizes[] = {
+    {1, 1, 1, 1}, {5, 7, 33, 51}, {16, 4, 96, 704}};
+
+/* N(0, 1) in bf16, and the same numbers in *wide. */
+static uint16_t *new_values(int64_t n, uint64_t seed, mtlm_real **wide)
+{
+    uint16_t *values = mtlm_calloc(n, sizeof(*values));
+
+    *wide = new_normal(n, seed);
+    mtlm_value16_round(MTLM_BF16, *wide, n, values);
+    mtlm_value16_widen(MTLM_BF16, values, n, *wide);
+    return values;
+}
+
+/* An operand: element (row, col) is at[row * rs + col * cs]. */
+struct matrix {
+    const mtlm_real *at;
+    int64_t rs, cs;
+};
+
+/* Sets *sum to element (i, j) of a b; *size to the sum of the terms' sizes. */
+static void multiply(struct matrix a, struct matrix b, int64_t i, int64_t j,
+                     int64_t k, double *sum, double *size)
+{
+    *sum = *size = 0;
+    for (int64_t p = 0; p < k; p++) {
+        const double term =
+            (double) a.at[i * a.rs + p * a.cs] * b.at[p * b.rs + j * b.cs];
+
+        *sum += term;
+        *size += fabs(term);
+    }
+}
+
+/* Checks a product [m, n], to which before (or NULL) and a row of bias (or
+ * NULL) were added: within fp32's rounding, and bf16's if values. */
+static void check_product(struct matrix a, struct matrix b, int64_t m,
+                          int64_t n, int64_t k, const mtlm_real *bias,
+                          const mtlm_real *before, const void *got, bool values)
+{
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
+            float x = values ? 0 : ((const float *) got)[i * n + j];
+            double want, size;
+
+            if (values)
+                mtlm_value16_widen(MTLM_BF16,
+                                   (const uint16_t *) got + i * n + j, 1, &x);
+            multiply(a, b, i, j, k, &want, &size);
+            want += (bias ? bias[j] : 0) + (before ? before[i * n + j] : 0);
+            assert_true(fabs(x - want)
+                        <= 1e-6 * (size + fabs(want) + 1)
+                               + (values ? fabs(want) / 256 : 0));
+        }
+}
+
+static void check_forward(struct sizes z)
+{
+    const int64_t m = z.s * z.b;
+    const struct mtlm_shape x_shape = MTLM_SHAPE(z.s, z.b, z.k);
+    const struct mtlm_shape weight_shape = MTLM_SHAPE(z.n, z.k);
+    mtlm_real *x, *weight, *bias;
+    uint16_t *x16 = new_values(m * z.k, 1, &x);
+    uint16_t *weight16 = new_values(z.n * z.k, 2, &weight);
+    uint16_t *bias16 = new_values(z.n, 3, &bias);
+    uint16_t *y = mtlm_calloc(m * z.n, sizeof(*y));
+    const struct matrix a = {x, z.k, 1}, b = {weight, 1, z.k};
+
+    run_op((struct mtlm_call){.kind = MTLM_OP_LINEAR_FWD,
+                              .value = MTLM_BF16,
+                              .shape = {x_shape, weight_shape}},
+           (void *[]){x16, weight16, y}, 0);
+    check_product(a, b, m, z.n, z.k, NULL, NULL, y, true);
+    run_op(
+        (struct mtlm_call){.kind = MTLM_OP_LINEAR_BIAS_FWD,
+                           .value = MTLM_BF16,
+                           .shape = {x_shape, weight_shape, MTLM_SHAPE(z.n)}},
+        (void *[]){x16, weight16, bias16, y}, 0);
+    check_product(a, b, m, z.n, z.k, bias, NULL, y, true);
+    free(x), free(weight), free(bias);
+    free(x16), free(weight16), free(bias16), free(y);
+}
+
+static void test_forward(void **state)
+{
+    (void) state;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+        check_forward(sizes[i]);
+}
+
+static void check_dgrad(struct sizes z)
+{
+    const int64_t m = z.s * z.b;
+    struct mtlm_call call = {.kind = MTLM_OP_LINEAR_DGRAD,
+                             .value = MTLM_BF16,
+                             .shape = {MTLM_SHAPE(z.s, z.b, z.n),
+                                       MTLM_SHAPE(z.n, z.k),
+                                       MTLM_SHAPE(z.s, z.b, z.k)}};
+    mtlm_real *dy, *weight, *before;
+    uint16_t *dy16 = new_values(m * z.n, 1, &dy);
+    uint16_t *weight16 = new_values(z.n * z.k, 2, &weight);
+    uint16_t *dx = new_values(m * z.k, 3, &before);
+    const struct matrix a = {dy, z.n, 1}, b = {weight, z.k, 1};
+
+    call.kind = MTLM_OP_LINEAR_DGRAD_ADD;
+    run_op(call, (void *[]){dy16, weight16, dx}, 0);
+    check_product(a, b, m, z.k, z.n, NULL, before, dx, true);
+    call.kind = MTLM_OP_LINEAR_DGRAD;
+    run_op(call, (void *[]){dy16, weight16, dx}, 0);
+    check_product(a, b, m, z.k, z.n, NULL, NULL, dx, true);
+    free(dy), free(weight), free(before);
+    free(dy16), free(weight16), free(dx);
+}
+
+static void check_wgrad(struct sizes z)
+{
+    const int64_t m = z.s * z.b;
+    const struct mtlm_call call = {
+        .kind = MTLM_OP_LINEAR_BIAS_WGRAD,
+        .value = MTLM_BF16,
+        .shape = {MTLM_SHAPE(z.s, z.b, z.k), MTLM_SHAPE(z.s, z.b, z.n),
+                  MTLM_SHAPE(z.n, z.k), MTLM_SHAPE(z.n)}};
+    mtlm_real *x, *dy;
+    uint16_t *x16 = new_values(m * z.k, 1, &x);
+    uint16_t *dy16 = new_values(m * z.n, 2, &dy);
+    mtlm_real *before = new_normal(z.n * z.k, 3), *bias = new_normal(z.n, 4);
+    mtlm_real *dweight = new_normal(z.n * z.k, 3), *dbias = new_normal(z.n, 4);
+    mtlm_real *ones = new_zeros(m);
+    const struct matrix a = {dy, 1, z.n}, b = {x, z.k, 1};
+
+    run_op(call, (void *[]){x16, dy16, dweight, dbias}, 0);
+    check_product(a, b, z.n, z.k, m, NULL, before, dweight, false);
+    for (int64_t i = 0; i < m; i++)
+        ones[i] = 1;
+    check_product((struct matrix){ones, m, 1}, (struct matrix){dy, z.n, 1}, 1,
+                  z.n, m, bias, NULL, dbias, false);
+    free(x), free(dy), free(before), free(bias), free(ones);
+    free(x16), free(dy16), free(dweight), free(dbias);
+}
+
+static void test_gradients(void **state)
+{
+    (void) state;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        check_dgrad(sizes[i]);
+        check_wgrad(sizes[i]);
+    }
+}
+
+/* Tanh form, and its slope. */
+static double gelu(double v)
+{
+    return v / 2
+           * (1 + tanh(0.79788456080286535588 * (v + 0.044715 * v * v * v)));
+}
+
+static double slope(double v)
+{
+    return (gelu(v + 1e-5) - gelu(v - 1e-5)) / 2e-5;
+}
+
+static void check_bf16(uint16_t got, double want, double size)
+{
+    float x;
+
+    mtlm_value16_widen(MTLM_BF16, &got, 1, &x);
+    assert_true(fabs(x - want) <= size / 64);
+}
+
+/* The products are those of the tests above; here y and dpre follow from pre
+ * and from the plain gradient. */
+static void test_gelu_between_products(void **state)
+{
+    enum { ROWS = 35, N = 67, K = 51 };
+    const struct mtlm_shape x = MTLM_SHAPE(5, 7, K), y = MTLM_SHAPE(5, 7, N);
+    const struct mtlm_shape weight = MTLM_SHAPE(N, K);
+    mtlm_real *unused[4], v, d;
+    uint16_t *x16 = new_values(ROWS * K, 1, &unused[0]);
+    uint16_t *weight16 = new_values(N * K, 2, &unused[1]);
+    uint16_t *bias16 = new_values(N, 3, &unused[2]);
+    uint16_t *dy16 = new_values(ROWS * N, 4, &unused[3]);
+    uint16_t pre[ROWS * N], y16[ROWS * N], plain[ROWS * K], dpre[ROWS * K];
+
+    (void) state;
+    for (int i = 0; i < N * K; i++) /* sums of size 1 */
+        unused[1][i] /= 8;
+    mtlm_value16_round(MTLM_BF16, unused[1], N * K, weight16);
+    run_op((struct mtlm_call){.kind = MTLM_OP_LINEAR_GELU_FWD,
+                              .value = MTLM_BF16,
+                              .shape = {x, weight, MTLM_SHAPE(N)}},
+           (void *[]){x16, weight16, bias16, pre, y16}, 0);
+    for (int i = 0; i < ROWS * N; i++) {
+        mtlm_value16_widen(MTLM_BF16, &pre[i], 1, &v);
+        check_bf16(y16[i], gelu(v), fabs(v) + 1e-3);
+    }
+    /* pre [.., K] of a second layer: x. */
+    run_op((struct mtlm_call){.kind = MTLM_OP_LINEAR_DGRAD,
+                              .value = MTLM_BF16,
+                              .shape = {y, weight}},
+           (void *[]){dy16, weight16, plain}, 0);
+    run_op((struct mtlm_call){.kind = MTLM_OP_GELU_LINEAR_DGRAD,
+                              .value = MTLM_BF16,
+                              .shape = {y, weight, x}},
+           (void *[]){dy16, weight16, x16, dpre}, 0);
+    for (int i = 0; i < ROWS * K; i++) {
+        mtlm_value16_widen(MTLM_BF16, &x16[i], 1, &v);
+        mtlm_value16_widen(MTLM_BF16, &plain[i], 1, &d);
+        check_bf16(dpre[i], d * slope(v), fabs(d) + 1e-3);
+    }
+    for (int i = 0; i < 4; i++)
+        free(unused[i]);
+    free(x16), free(weight16), free(bias16), free(dy16);
+}
+
+#if HAVE_ONEDNN
+
+enum { M = 150, N = 100, K = 700 };
+
+struct work {
+    struct mtlm_bf16_product product;
+    const uint16_t *a, *b;
+    float *c;
+};
+
+static void *run(void *arg)
+{
+    const struct work *work = arg;
+    struct mtlm_scratch scratch = {0};
+
+    mtlm_bf16_product(&work->product, work->a, work->b, NULL, work->c,
+                      &scratch);
+    mtlm_scratch_free(&scratch);
+    return NULL;
+}
+
+/* Rows on their own, in another thread, at odd addresses: the same bits. */
+static void test_rows_keep_their_bits(void **state)
+{
+    mtlm_real *unused[2];
+    uint16_t *a = new_values(M * K + 1, 1, &unused[0]);
+    uint16_t *b = new_values(N * K + 1, 2, &unused[1]);
+    float *all = new_undefined(M * N), *part = new_undefined(M * N);
+
+    (void) state;
+    if (!mtlm_bf16_product_here())
+        skip();
+    for (int trans = 0; trans < 2; trans++) {
+        struct work work = {
+            {.trans_b = trans, .single = true, .m = M, .n = N, .k = K},
+            a + 1,
+            b + 1,
+            all};
+
+        run(&work);
+        memmove(a, a + 1, M * K * sizeof(*a));
+        memmove(b, b + 1, N * K * sizeof(*b));
+        work.a = a, work.b = b, work.c = part;
+        for (int m = 1; m <= M; m = m < 20 ? m + 1 : m + 65) {
+            pthread_t thread;
+
+            work.product.m = m;
+            assert_int_equal(pthread_create(&thread, NULL, run, &work), 0);
+            pthread_join(thread, NULL);
+            assert_memory_equal(all, part, m * N * sizeof(*all));
+        }
+        memmove(a + 1, a, M * K * sizeof(*a));
+        memmove(b + 1, b, N * K * sizeof(*b));
+    }
+    free(a), free(b), free(all), free(part), free(unused[0]), free(unused[1]);
+}
+
+static int count_threads(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    int n = -2; /* . and .. */
+
+    assert_non_null(tasks);
+    while (readdir(tasks))
+        n++;
+    closedir(tasks);
+    return n;
+}
+
+static void test_a_product_starts_no_thread(void **state)
+{
+    mtlm_real *unused[2];
+    uint16_t *a = new_values(512 * K, 1, &unused[0]);
+    uint16_t *b = new_values(512 * K, 2, &unused[1]);
+    struct work work = {{.single = true, .m = 512, .n = 512, .k = K},
+                        a,
+                        b,
+                        new_undefined(512 * 512)};
+    const int before = count_threads();
+    pthread_t thread;
+
+    (void) state;
+    if (!mtlm_bf16_product_here())
+        skip();
+    /* OpenMP gives a new thread all cores. */
+    assert_int_equal(pthread_create(&thread, NULL, run, &work), 0);
+    pthread_join(thread, NULL);
+    run(&work);
+    assert_int_equal(count_threads(), before);
+    free(a), free(b), free(work.c), free(unused[0]), free(unused[1]);
+}
+
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#if HAVE_ONEDNN
+        /* First: OpenMP keeps threads. */
+        cmocka_unit_test(test_a_product_starts_no_thread),
+#endif
+        cmocka_unit_test(test_forward),
+        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_gelu_between_products),
+#if HAVE_ONEDNN
+        cmocka_unit_test(test_rows_keep_their_bits),
+#endif
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
