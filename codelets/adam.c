@@ -28,6 +28,9 @@
 #include "codelets/infer.h"
 #include "runtime/base/value16.h"
 
+/* Elements of masters that are rounded at a time. */
+enum { BLOCK = 1024 };
+
 /* Checks that the weight has the elements that g covers. */
 static int check_piece(const struct mtlm_call *call, int weight,
                        struct mtlm_error *err)
@@ -69,24 +72,47 @@ static double adam_flops(const struct mtlm_call *call)
     return 14.0 * mtlm_shape_elems(&call->shape[ADAM_G]);
 }
 
-/* Steps the weights w that belong to g, n of them, if control says so. */
-static void step_weights(void *const ptr[], const struct mtlm_call *call,
-                         mtlm_real *w)
+/* Steps the weights w of elements first .. first + n - 1 of g.  adam: NULL:
+ * only zeroes g. */
+static void step_some(void *const ptr[], const struct mtlm_adam *adam,
+                      int64_t first, int64_t n, mtlm_real *w)
 {
-    const int64_t n = mtlm_shape_elems(&call->shape[ADAM_G]);
-    const double *control = ptr[ADAM_CONTROL];
-    const struct mtlm_adam a = mtlm_adam_begin(&call->attr, control);
-    mtlm_real *g = ptr[ADAM_G], *m = ptr[ADAM_M], *v = ptr[ADAM_V];
+    mtlm_real *g = (mtlm_real *) ptr[ADAM_G] + first;
+    mtlm_real *m = (mtlm_real *) ptr[ADAM_M] + first;
+    mtlm_real *v = (mtlm_real *) ptr[ADAM_V] + first;
+    struct mtlm_adam a;
 
-    if (control[MTLM_CONTROL_APPLY] == 0) {
+    if (!adam) {
         memset(g, 0, n * sizeof(*g));
         return;
     }
+    a = *adam;
 #pragma omp simd
     for (int64_t i = 0; i < n; i++) {
         mtlm_adam_step(&a, g[i], &m[i], &v[i], &w[i]);
         g[i] = 0;
     }
+}
+
+/* Returns the step that control asks for, in *adam; NULL: none. */
+static const struct mtlm_adam *find_step(void *const ptr[],
+                                         const struct mtlm_call *call,
+                                         struct mtlm_adam *adam)
+{
+    const double *control = ptr[ADAM_CONTROL];
+
+    *adam = mtlm_adam_begin(&call->attr, control);
+    return control[MTLM_CONTROL_APPLY] == 0 ? NULL : adam;
+}
+
+/* Steps the weights w that belong to g. */
+static void step_weights(void *const ptr[], const struct mtlm_call *call,
+                         mtlm_real *w)
+{
+    struct mtlm_adam adam;
+
+    step_some(ptr, find_step(ptr, call, &adam), 0,
+              mtlm_shape_elems(&call->shape[ADAM_G]), w);
 }
 
 static void adam_cpu(void *const ptr[], const struct mtlm_call *call,
@@ -114,7 +140,8 @@ const struct mtlm_op mtlm_op_adam = {
     .cuda_together = true,
 };
 
-/* Both operations share step_weights(), which reads these operands. */
+/* Both operations share step_some() and find_step(), which read these operands.
+ */
 _Static_assert(ADAMM_G == (int) ADAM_G && ADAMM_CONTROL == (int) ADAM_CONTROL
                    && ADAMM_M == (int) ADAM_M && ADAMM_V == (int) ADAM_V,
                "adam_master's operands are adam's, and the weight");
@@ -128,20 +155,28 @@ static int adam_master_infer(struct mtlm_call *call, struct mtlm_error *err)
                : 0;
 }
 
+/* A block of masters is rounded while the nearest cache holds it. */
 static void adam_master_cpu(void *const ptr[], const struct mtlm_call *call,
                             const struct mtlm_context *context)
 {
-    const int64_t n = mtlm_shape_elems(&call->shape[ADAMM_G]);
-    char *weight = (char *) ptr[ADAMM_WEIGHT]
-                   + call->attr.adam.first * mtlm_dtype_bytes(call->value);
+    const int64_t elems = mtlm_shape_elems(&call->shape[ADAMM_G]);
+    const size_t bytes = mtlm_dtype_bytes(call->value);
+    char *weight = (char *) ptr[ADAMM_WEIGHT] + call->attr.adam.first * bytes;
+    struct mtlm_adam space;
+    const struct mtlm_adam *adam = find_step(ptr, call, &space);
 
     (void) context;
-    step_weights(ptr, call, ptr[ADAMM_MASTER]);
-    if (call->value == MTLM_REAL)
-        memcpy(weight, ptr[ADAMM_MASTER], n * sizeof(mtlm_real));
-    else
-        mtlm_value16_round(call->value, ptr[ADAMM_MASTER], n,
-                           (uint16_t *) weight);
+    for (int64_t i = 0; i < elems; i += BLOCK, weight += BLOCK * bytes) {
+        const int64_t n = elems - i < BLOCK ? elems - i : BLOCK;
+        mtlm_real *master = (mtlm_real *) ptr[ADAMM_MASTER] + i;
+
+        step_some(ptr, adam, i, n, master);
+        if (call->value == MTLM_REAL)
+            memcpy(weight, master, n * sizeof(*master));
+        else
+            mtlm_value16_round(call->value, (const void *) master, n,
+                               (uint16_t *) weight);
+    }
 }
 
 const struct mtlm_op mtlm_op_adam_master = {

@@ -11,6 +11,7 @@
 #include "codelets/elementwise.h"
 #include "codelets/infer.h"
 #include "codelets/normal.h"
+#include "codelets/value.h"
 #include "runtime/base/philox.h"
 
 static int add_infer(struct mtlm_call *call, struct mtlm_error *err)
@@ -47,6 +48,9 @@ const struct mtlm_op mtlm_op_add = {
     .cuda = MTLM_CUDA_KERNEL(add),
 };
 
+/* Elements that fill computes at a time. */
+enum { BLOCK = 1024 };
+
 /* The caller sets the shape. */
 static int fill_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
@@ -75,22 +79,14 @@ static void fill_run(const struct mtlm_call *call, int64_t first, int64_t n,
     }
 }
 
-static void fill_cpu(void *const ptr[], const struct mtlm_call *call,
-                     const struct mtlm_context *context)
+/* Fills x with elements first .. first + n - 1 of the shard. */
+static void fill_shard(const struct mtlm_call *call, int64_t first, int64_t n,
+                       mtlm_real *x)
 {
-    const int64_t n = mtlm_shape_elems(&call->shape[FILL_X]);
     const int64_t cols = call->attr.fill.cols
                              ? call->attr.fill.cols
                              : mtlm_shape_cols(&call->shape[FILL_X]);
-    const int64_t first = call->attr.fill.first;
-    mtlm_real *x = ptr[FILL_X];
 
-    (void) context;
-    if (call->attr.fill.std == 0) {
-        for (int64_t i = 0; i < n; i++)
-            x[i] = call->attr.fill.mean;
-        return;
-    }
     for (int64_t i = 0; i < n;) {
         const int64_t row = (first + i) / cols, col = (first + i) % cols;
         const int64_t run = n - i < cols - col ? n - i : cols - col;
@@ -103,6 +99,27 @@ static void fill_cpu(void *const ptr[], const struct mtlm_call *call,
     }
 }
 
+static void fill_cpu(void *const ptr[], const struct mtlm_call *call,
+                     const struct mtlm_context *context)
+{
+    const int64_t elems = mtlm_shape_elems(&call->shape[FILL_X]);
+
+    (void) context;
+    for (int64_t i = 0; i < elems; i += BLOCK) {
+        const int64_t n = elems - i < BLOCK ? elems - i : BLOCK;
+        mtlm_real block[BLOCK];
+        mtlm_real *x =
+            call->value == MTLM_REAL ? (mtlm_real *) ptr[FILL_X] + i : block;
+
+        if (call->attr.fill.std == 0)
+            for (int64_t k = 0; k < n; k++)
+                x[k] = call->attr.fill.mean;
+        else
+            fill_shard(call, call->attr.fill.first + i, n, x);
+        mtlm_value_put(call->value, x, i, n, ptr[FILL_X]);
+    }
+}
+
 const struct mtlm_op mtlm_op_fill = {
     .name = "fill",
     .n_operands = 1,
@@ -111,6 +128,7 @@ const struct mtlm_op mtlm_op_fill = {
     .infer = fill_infer,
     .cpu = fill_cpu,
     .cuda = MTLM_CUDA_KERNEL(fill),
+    .cpu_typed = true,
 };
 
 /* zero: x = 0, for tensors of double, which fill is not. */

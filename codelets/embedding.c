@@ -30,17 +30,18 @@ static void embedding_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
     const int64_t rows = call->shape[EMB_WORD].dim[0];
     const int64_t h = call->shape[EMB_WORD].dim[1];
     const int32_t *tokens = ptr[EMB_TOKENS];
-    const mtlm_real *word = ptr[EMB_WORD];
-    mtlm_real *y = ptr[EMB_Y];
+    const size_t bytes = h * mtlm_dtype_bytes(call->value);
+    const char *word = ptr[EMB_WORD];
+    char *y = ptr[EMB_Y];
 
     (void) context;
-    for (int64_t i = 0; i < n; i++, y += h) {
+    for (int64_t i = 0; i < n; i++, y += bytes) {
         const int64_t row = tokens[i] - call->attr.vocabulary.first;
 
         if (row >= 0 && row < rows)
-            memcpy(y, word + row * h, h * sizeof(*y));
+            memcpy(y, word + row * bytes, bytes);
         else
-            memset(y, 0, h * sizeof(*y));
+            memset(y, 0, bytes);
     }
 }
 
@@ -60,6 +61,7 @@ const struct mtlm_op mtlm_op_embedding_fwd = {
                                {MTLM_GRAD_OF, EMB_WORD}}}}},
     .cpu = embedding_fwd_cpu,
     .cuda = MTLM_CUDA_KERNEL(embedding_fwd),
+    .cpu_typed = true,
 };
 
 static int embedding_wgrad_infer(struct mtlm_call *call, struct mtlm_error *err)

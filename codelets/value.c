@@ -99,3 +99,22 @@ void mtlm_value_run_cpu(void *const ptr[], const struct mtlm_call *call,
         ptr += mtlm_ops[call->kind]->n_operands;
     }
 }
+
+mtlm_real *mtlm_value_get(enum mtlm_dtype type, void *values, int64_t first,
+                          int64_t n, mtlm_real *scratch)
+{
+    if (type == MTLM_REAL)
+        return (mtlm_real *) values + first;
+    assert(sizeof(mtlm_real) == sizeof(float));
+    mtlm_value16_widen(type, (const uint16_t *) values + first, n,
+                       (void *) scratch);
+    return scratch;
+}
+
+void mtlm_value_put(enum mtlm_dtype type, const mtlm_real *x, int64_t first,
+                    int64_t n, void *values)
+{
+    if (type != MTLM_REAL)
+        mtlm_value16_round(type, (const void *) x, n,
+                           (uint16_t *) values + first);
+}

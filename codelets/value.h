@@ -16,4 +16,15 @@ void mtlm_value_run_cpu(void *const ptr[], const struct mtlm_call *call,
 /* Returns the bytes that mtlm_value_run_cpu() takes from context->wide. */
 size_t mtlm_value_wide_bytes(const struct mtlm_call *call);
 
+/* For kernels that take values of any type a few at a time. */
+
+/* Returns elements first .. first + n - 1 of values: themselves if type is
+ * MTLM_REAL, else widened in scratch [n]. */
+mtlm_real *mtlm_value_get(enum mtlm_dtype type, void *values, int64_t first,
+                          int64_t n, mtlm_real *scratch);
+
+/* Makes these elements x, which mtlm_value_get() returned. */
+void mtlm_value_put(enum mtlm_dtype type, const mtlm_real *x, int64_t first,
+                    int64_t n, void *values);
+
 #endif /* MTLM_VALUE_H */

@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "codelets/infer.h"
+#include "codelets/value.h"
 #include "codelets/vector_math.h"
 #include "codelets/xent.h"
 
@@ -117,19 +118,29 @@ static void row_stats(const mtlm_real *logits, int64_t n, mtlm_real *max,
     *sum = total;
 }
 
+/* Returns memory for n logits of 16 bit as mtlm_real. */
+static mtlm_real *scratch_for(const struct mtlm_call *call, int64_t n,
+                              const struct mtlm_context *context)
+{
+    return call->value == MTLM_REAL
+               ? NULL
+               : mtlm_scratch_get(context->scratch, n * sizeof(mtlm_real));
+}
+
 static void xent_stats_cpu(void *const ptr[], const struct mtlm_call *call,
                            const struct mtlm_context *context)
 {
     const int64_t rows = mtlm_shape_rows(&call->shape[XS_LOGITS]);
     const int64_t cols = mtlm_shape_cols(&call->shape[XS_LOGITS]);
     const int64_t n = mtlm_xent_columns(call, cols);
-    const mtlm_real *logits = ptr[XS_LOGITS];
     const int32_t *labels = ptr[XS_LABELS];
     mtlm_real *max = ptr[XS_MAX], *sum = ptr[XS_SUMS], *target = sum + rows;
+    mtlm_real *wide = scratch_for(call, n, context);
 
-    (void) context;
-    for (int64_t r = 0; r < rows; r++, logits += cols) {
+    for (int64_t r = 0; r < rows; r++) {
         const int64_t label = labels[r] - call->attr.vocabulary.first;
+        const mtlm_real *logits =
+            mtlm_value_get(call->value, ptr[XS_LOGITS], r * cols, n, wide);
 
         row_stats(logits, n, &max[r], &sum[r]);
         target[r] = label >= 0 && label < n ? logits[label] : 0;
@@ -150,6 +161,7 @@ const struct mtlm_op mtlm_op_xent_stats = {
     .flops = xent_stats_flops,
     .cpu = xent_stats_cpu,
     .cuda = MTLM_CUDA_KERNEL(xent_stats),
+    .cpu_typed = true,
 };
 
 static int xent_rescale_infer(struct mtlm_call *call, struct mtlm_error *err)
@@ -265,6 +277,7 @@ const struct mtlm_op mtlm_op_xent_loss = {
                                {MTLM_GRAD_OVER, XL_LOGITS}}}}},
     .cpu = xent_loss_cpu,
     .cuda = MTLM_CUDA_KERNEL(xent_loss),
+    .cpu_typed = true,
 };
 
 static int xent_bwd_infer(struct mtlm_call *call, struct mtlm_error *err)
@@ -293,6 +306,26 @@ static double xent_bwd_flops(const struct mtlm_call *call)
     return 9.0 * mtlm_shape_elems(&call->shape[XB_LOGITS]);
 }
 
+/* Replaces the logits of a row by their gradients.  scale: of the row's loss.
+ */
+static void backward_row(mtlm_real *logits, int64_t n, int64_t cols,
+                         int64_t label, mtlm_real max, mtlm_real sum,
+                         mtlm_real scale)
+{
+    const mtlm_real factor = scale / sum;
+
+    if (scale == 0) {
+        memset(logits, 0, cols * sizeof(*logits));
+        return;
+    }
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++)
+        logits[i] = factor * mtlm_exp2((logits[i] - max) * MTLM_LOG2_E);
+    if (label >= 0 && label < n)
+        logits[label] -= scale;
+    memset(logits + n, 0, (cols - n) * sizeof(*logits));
+}
+
 static void xent_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
                          const struct mtlm_context *context)
 {
@@ -304,23 +337,15 @@ static void xent_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
     const mtlm_real *weight = ptr[XB_WEIGHTS];
     const double *control = ptr[XB_CONTROL];
     const double share = context->share * control[MTLM_CONTROL_LOSS_SCALE];
-    mtlm_real *logits = ptr[XB_LOGITS];
+    mtlm_real *wide = scratch_for(call, cols, context);
 
-    for (int64_t r = 0; r < rows; r++, logits += cols) {
-        const int64_t label = labels[r] - call->attr.vocabulary.first;
-        const mtlm_real scale = share * weight[r];
-        const mtlm_real m = max[r], factor = scale / sum[r];
+    for (int64_t r = 0; r < rows; r++) {
+        mtlm_real *logits =
+            mtlm_value_get(call->value, ptr[XB_LOGITS], r * cols, cols, wide);
 
-        if (scale == 0) {
-            memset(logits, 0, cols * sizeof(*logits));
-            continue;
-        }
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++)
-            logits[i] = factor * mtlm_exp2((logits[i] - m) * MTLM_LOG2_E);
-        if (label >= 0 && label < n)
-            logits[label] -= scale;
-        memset(logits + n, 0, (cols - n) * sizeof(*logits));
+        backward_row(logits, n, cols, labels[r] - call->attr.vocabulary.first,
+                     max[r], sum[r], share * weight[r]);
+        mtlm_value_put(call->value, logits, r * cols, cols, ptr[XB_LOGITS]);
     }
 }
 
@@ -340,6 +365,7 @@ const struct mtlm_op mtlm_op_xent_bwd = {
     .flops = xent_bwd_flops,
     .cpu = xent_bwd_cpu,
     .cuda = MTLM_CUDA_KERNEL(xent_bwd),
+    .cpu_typed = true,
 };
 
 static int accuracy_infer(struct mtlm_call *call, struct mtlm_error *err)
@@ -374,12 +400,16 @@ static void accuracy_cpu(void *const ptr[], const struct mtlm_call *call,
     const int64_t rows = mtlm_shape_rows(&call->shape[XA_LOGITS]);
     const int64_t cols = mtlm_shape_cols(&call->shape[XA_LOGITS]);
     const int64_t n = mtlm_xent_columns(call, cols);
-    const mtlm_real *logits = ptr[XA_LOGITS], *weight = ptr[XA_WEIGHTS];
+    const mtlm_real *weight = ptr[XA_WEIGHTS];
+    mtlm_real *wide = scratch_for(call, n, context);
     const int32_t *labels = ptr[XA_LABELS];
     double *loss = ptr[XA_LOSS], total = 0;
 
-    for (int64_t r = 0; r < rows; r++, logits += cols)
-        if (find_greatest(logits, n) == labels[r])
+    for (int64_t r = 0; r < rows; r++)
+        if (find_greatest(
+                mtlm_value_get(call->value, ptr[XA_LOGITS], r * cols, n, wide),
+                n)
+            == labels[r])
             total += (double) weight[r];
     loss[call->attr.vocabulary.slot] += context->share * total;
 }
@@ -397,4 +427,5 @@ const struct mtlm_op mtlm_op_accuracy = {
     .infer = accuracy_infer,
     .cpu = accuracy_cpu,
     .cuda = MTLM_CUDA_KERNEL(accuracy),
+    .cpu_typed = true,
 };

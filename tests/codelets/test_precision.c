@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "codelets/value.h"
 #include "runtime/base/value16.h"
 #include "tests/codelets/support.h"
 
@@ -70,6 +71,85 @@ static void test_kernels_take_16_bit_operands(void **state)
     (void) state;
     check_wrapped(MTLM_BF16);
     check_wrapped(MTLM_F16);
+}
+
+/* Many elements: more than a kernel converts at a time. */
+enum { MANY = 2500 };
+
+/* fill and adam_master: values are those in fp32, rounded. */
+static void check_blocks(enum mtlm_dtype type)
+{
+    const struct mtlm_shape many = MTLM_SHAPE(MANY);
+    struct mtlm_call fill = {
+        .kind = MTLM_OP_FILL,
+        .attr.fill = {.seed = 3, .std = 1, .full_cols = MANY, .first = 3},
+        .shape = {MTLM_SHAPE(MANY)}};
+    struct mtlm_call adam = {
+        .kind = MTLM_OP_ADAM_MASTER,
+        .attr.adam = {.beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8},
+        .shape = {many, MTLM_SHAPE(MTLM_CONTROL_COUNT), many, many, many,
+                  many}};
+    double control[MTLM_CONTROL_COUNT] = {[MTLM_CONTROL_STEP] = 1,
+                                          [MTLM_CONTROL_LR] = 1e-2,
+                                          [MTLM_CONTROL_CLIP] = 1,
+                                          [MTLM_CONTROL_APPLY] = 1};
+    mtlm_real *g = new_normal(MANY, 1), *g_too = new_normal(MANY, 1);
+    mtlm_real *master = new_undefined(MANY), *master_too = new_undefined(MANY);
+    mtlm_real *m = new_zeros(MANY), *v = new_zeros(MANY);
+    mtlm_real *m_too = new_zeros(MANY), *v_too = new_zeros(MANY);
+    mtlm_real *want = new_undefined(MANY);
+    uint16_t *got = mtlm_calloc(MANY, sizeof(*got)), *rounded;
+
+    run_op(fill, (void *[]){master}, 0);
+    memcpy(master_too, master, MANY * sizeof(*master));
+    rounded = narrow(type, master, MANY);
+    fill.value = type;
+    run_op(fill, (void *[]){got}, 0);
+    assert_memory_equal(got, rounded, MANY * sizeof(*got));
+    free(rounded);
+
+    run_op(adam, (void *[]){g, control, master, m, v, want}, 0);
+    rounded = narrow(type, want, MANY);
+    adam.value = type;
+    run_op(adam, (void *[]){g_too, control, master_too, m_too, v_too, got}, 0);
+    assert_memory_equal(got, rounded, MANY * sizeof(*got));
+    assert_memory_equal(master_too, want, MANY * sizeof(*want));
+    assert_memory_equal(v_too, v, MANY * sizeof(*v));
+    free(g), free(g_too), free(master), free(master_too), free(want);
+    free(m), free(v), free(m_too), free(v_too), free(got), free(rounded);
+}
+
+static void test_blocks_of_values_are_rounded(void **state)
+{
+    (void) state;
+    check_blocks(MTLM_BF16);
+    check_blocks(MTLM_F16);
+}
+
+/* What is as long as the vocabulary is never widened as a whole. */
+static void test_logits_and_tables_are_not_widened(void **state)
+{
+    const struct mtlm_shape rows = MTLM_SHAPE(8, 2);
+    const struct mtlm_shape logits = MTLM_SHAPE(8, 2, 5000);
+    const struct mtlm_call calls[] = {
+        {.kind = MTLM_OP_EMBEDDING_FWD,
+         .shape = {rows, MTLM_SHAPE(5000, 4), MTLM_SHAPE(8, 2, 4)}},
+        {.kind = MTLM_OP_XENT_STATS,
+         .shape = {logits, rows, rows, rows, MTLM_SHAPE(2, 8, 2)}},
+        {.kind = MTLM_OP_XENT_LOSS, .shape = {logits}},
+        {.kind = MTLM_OP_XENT_BWD,
+         .shape = {rows, rows, MTLM_SHAPE(2, 8, 2), rows,
+                   MTLM_SHAPE(MTLM_CONTROL_COUNT), logits}},
+        {.kind = MTLM_OP_FILL, .shape = {MTLM_SHAPE(5000, 4)}},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        struct mtlm_call call = calls[i];
+
+        call.value = MTLM_BF16;
+        assert_int_equal(mtlm_value_wide_bytes(&call), 0);
+    }
 }
 
 /* 300 steps of 1e-5 (within 2e-3) from 1: no single one changes a weight of 16
@@ -266,6 +346,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kernels_take_16_bit_operands),
+        cmocka_unit_test(test_blocks_of_values_are_rounded),
+        cmocka_unit_test(test_logits_and_tables_are_not_widened),
         cmocka_unit_test(test_masters_add_up_steps_that_weights_do_not_show),
         cmocka_unit_test(test_the_scale_follows_overflows),
         cmocka_unit_test(test_norm_and_clipping_are_of_unscaled_gradients),
