@@ -1,10 +1,11 @@
 /* How fast products are when all cores compute some, as our workers do: each
  * thread its own, with a BLAS of one thread.
  *
- *   perf/gemm THREADS [nt|nn|tn]MxNxK...
+ *   perf/gemm THREADS [bf16-][nt|nn|tn]MxNxK...
  *
  * A line each: the argument and the GF/s of all threads together, best of
  * some rounds.  C [M, N] = A [M, K] B [K, N]; t: stored the other way round.
+ * bf16-: by oneDNN as --bf16 does, C in bf16; with tn, added to C in fp32.
  * The first line is the BLAS. */
 
 #include "config.h"
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codelets/bf16_product.h"
 #include "codelets/blas.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
@@ -25,7 +27,7 @@ enum { MAX_THREADS = 256, MIN_ROUNDS = 7, MAX_ROUNDS = 200 };
 static const int64_t enough_ns = 400000000;
 
 struct product {
-    bool trans_a, trans_b;
+    bool bf16, trans_a, trans_b;
     int64_t m, n, k;
 };
 
@@ -76,21 +78,47 @@ static bool goes_on(const struct team *team)
            || (team->all_ns < enough_ns && team->rounds <= MAX_ROUNDS);
 }
 
+/* bf16: the matrices are larger than they must be. */
+static void multiply(const struct product *p, const mtlm_real *a,
+                     const mtlm_real *b, mtlm_real *c,
+                     struct mtlm_scratch *scratch)
+{
+#if HAVE_ONEDNN
+    const struct mtlm_bf16_product product = {.trans_a = p->trans_a,
+                                              .trans_b = p->trans_b,
+                                              .single = p->trans_a,
+                                              .add = p->trans_a,
+                                              .m = p->m,
+                                              .n = p->n,
+                                              .k = p->k};
+
+    if (p->bf16) {
+        mtlm_bf16_product(&product, (const void *) a, (const void *) b, NULL, c,
+                          scratch);
+        return;
+    }
+#else
+    (void) scratch;
+#endif
+    mtlm_blas_gemm(p->trans_a, p->trans_b, p->m, p->n, p->k, 1, a,
+                   p->trans_a ? p->m : p->k, b, p->trans_b ? p->k : p->n, 0, c,
+                   p->n);
+}
+
 static void *work(void *arg)
 {
     struct team *team = arg;
     const struct product p = team->product;
     mtlm_real *a = new_matrix(p.m * p.k), *b = new_matrix(p.k * p.n);
     mtlm_real *c = new_matrix(p.m * p.n);
+    struct mtlm_scratch scratch = {0};
 
     do {
         if (wait_for_all(team))
             team->begin_ns = mtlm_now_ns();
         wait_for_all(team);
         for (int64_t i = calls(&p); i > 0; i--)
-            mtlm_blas_gemm(p.trans_a, p.trans_b, p.m, p.n, p.k, 1, a,
-                           p.trans_a ? p.m : p.k, b, p.trans_b ? p.k : p.n, 0,
-                           c, p.n);
+            multiply(&p, a, b, c, &scratch);
         if (wait_for_all(team))
             note(team);
         wait_for_all(team);
@@ -98,6 +126,7 @@ static void *work(void *arg)
     free(a);
     free(b);
     free(c);
+    mtlm_scratch_free(&scratch);
     return NULL;
 }
 
@@ -120,14 +149,17 @@ static double measure(const struct product *p, int threads)
 
 static int read_product(const char *text, struct product *p)
 {
+    const size_t prefix = strncmp(text, "bf16-", 5) == 0 ? 5 : 0;
     char trans[3], end;
     long long m, n, k;
 
+    text += prefix;
     if (sscanf(text, "%2[nt]%lldx%lldx%lld%c", trans, &m, &n, &k, &end) != 4
         || strlen(trans) != 2 || m < 1 || n < 1 || k < 1)
         return -1;
-    *p = (struct product){trans[0] == 't', trans[1] == 't', m, n, k};
-    return 0;
+    *p =
+        (struct product){prefix > 0, trans[0] == 't', trans[1] == 't', m, n, k};
+    return p->bf16 && !mtlm_bf16_product_here() ? -1 : 0;
 }
 
 int main(int argc, char **argv)
@@ -139,13 +171,13 @@ int main(int argc, char **argv)
     mtlm_standard_output_start();
     mtlm_blas_core_prepare(argc, argv);
     if (threads < 1 || threads > MAX_THREADS) {
-        fprintf(stderr, "usage: perf/gemm THREADS [nt|nn|tn]MxNxK...\n");
+        fprintf(stderr, "usage: perf/gemm THREADS [bf16-][nt|nn|tn]MxNxK...\n");
         return 2;
     }
     printf("%s\n", mtlm_blas_core_describe(text, sizeof(text)));
     for (int i = 2; i < argc; i++) {
         if (read_product(argv[i], &p) < 0) {
-            fprintf(stderr, "gemm: '%s' is no product\n", argv[i]);
+            fprintf(stderr, "gemm: '%s' is no product here\n", argv[i]);
             return 2;
         }
         printf("%s %.1f\n", argv[i], measure(&p, threads));
