@@ -44,6 +44,15 @@ static inline bool mtlm_bf16_product_here(void)
     return false;
 }
 
+/* Never called. */
+static inline void mtlm_bf16_product(const struct mtlm_bf16_product *product,
+                                     const uint16_t *a, const uint16_t *b,
+                                     const uint16_t *bias, void *c,
+                                     struct mtlm_scratch *scratch)
+{
+    (void) product, (void) a, (void) b, (void) bias, (void) c, (void) scratch;
+}
+
 static inline const char *mtlm_bf16_product_library(char *text, size_t bytes)
 {
     (void) bytes;

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "codelets/bf16_product.h"
 #include "codelets/blas.h"
 #include "codelets/speed.h"
 #include "runtime/base/clock.h"
@@ -12,12 +13,25 @@
 /* Larger products are hardly faster. */
 enum { MOST_ROWS = 512, MOST_HIDDEN = 2560, TIMES = 3 };
 
-static int64_t run_once(const mtlm_real *a, const mtlm_real *b, mtlm_real *c,
-                        int64_t m, int64_t n)
+/* A product [m, n] x [n, n] of the first elements of a and b. */
+struct product {
+    bool bf16;
+    int64_t m, n;
+    mtlm_real *a, *b, *c;
+    struct mtlm_scratch scratch;
+};
+
+static int64_t run_once(struct product *p)
 {
+    const struct mtlm_bf16_product product = {.m = p->m, .n = p->n, .k = p->n};
     const int64_t begin = mtlm_now_ns();
 
-    mtlm_blas_gemm(false, false, m, n, n, 1, a, n, b, n, 0, c, n);
+    if (p->bf16)
+        mtlm_bf16_product(&product, (const void *) p->a, (const void *) p->b,
+                          NULL, p->c, &p->scratch);
+    else
+        mtlm_blas_gemm(false, false, p->m, p->n, p->n, 1, p->a, p->n, p->b,
+                       p->n, 0, p->c, p->n);
     return mtlm_now_ns() - begin;
 }
 
@@ -28,21 +42,25 @@ static int ascending(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-double mtlm_speed_flops(int64_t rows, int64_t hidden)
+double mtlm_speed_flops(bool bf16, int64_t rows, int64_t hidden)
 {
     const int64_t m = rows < MOST_ROWS ? rows : MOST_ROWS;
     const int64_t n = hidden < MOST_HIDDEN ? hidden : MOST_HIDDEN;
-    mtlm_real *a = mtlm_calloc((size_t) (m * n), sizeof(*a));
-    mtlm_real *b = mtlm_calloc((size_t) (n * n), sizeof(*b));
-    mtlm_real *c = mtlm_calloc((size_t) (m * n), sizeof(*c));
+    struct product p = {.bf16 = bf16 && mtlm_bf16_product_here(),
+                        .m = m,
+                        .n = n,
+                        .a = mtlm_calloc((size_t) (m * n), sizeof(*p.a)),
+                        .b = mtlm_calloc((size_t) (n * n), sizeof(*p.b)),
+                        .c = mtlm_calloc((size_t) (m * n), sizeof(*p.c))};
     int64_t ns[TIMES];
 
-    run_once(a, b, c, m, n); /* threads and pages of the library */
+    run_once(&p); /* threads and pages of the library */
     for (int i = 0; i < TIMES; i++)
-        ns[i] = run_once(a, b, c, m, n);
+        ns[i] = run_once(&p);
     qsort(ns, TIMES, sizeof(*ns), ascending);
-    free(a);
-    free(b);
-    free(c);
+    free(p.a);
+    free(p.b);
+    free(p.c);
+    mtlm_scratch_free(&p.scratch);
     return 2e9 * (double) (m * n * n) / (double) (ns[TIMES / 2] + 1);
 }

@@ -83,7 +83,6 @@ static void multiply(const struct product *p, const mtlm_real *a,
                      const mtlm_real *b, mtlm_real *c,
                      struct mtlm_scratch *scratch)
 {
-#if HAVE_ONEDNN
     const struct mtlm_bf16_product product = {.trans_a = p->trans_a,
                                               .trans_b = p->trans_b,
                                               .single = p->trans_a,
@@ -97,9 +96,6 @@ static void multiply(const struct product *p, const mtlm_real *a,
                           scratch);
         return;
     }
-#else
-    (void) scratch;
-#endif
     mtlm_blas_gemm(p->trans_a, p->trans_b, p->m, p->n, p->k, 1, a,
                    p->trans_a ? p->m : p->k, b, p->trans_b ? p->k : p->n, 0, c,
                    p->n);

@@ -55,7 +55,8 @@ double mtlm_offload_forecast_flops(const struct mtlm_options *options)
 {
     const struct mtlm_model *model = &options->model;
 
-    return mtlm_speed_flops(options->micro_batch_size * model->seq_length,
+    return mtlm_speed_flops(options->bf16,
+                            options->micro_batch_size * model->seq_length,
                             model->hidden_size);
 }
 

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "codelets/bf16_product.h"
+#include "codelets/speed.h"
 #include "runtime/base/value16.h"
 #include "tests/codelets/support.h"
 
@@ -329,6 +330,21 @@ static void test_a_product_starts_no_thread(void **state)
     free(a), free(b), free(work.c), free(unused[0]), free(unused[1]);
 }
 
+/* The best of some tries is not disturbed by other programs. */
+static void test_the_measured_speed_is_that_of_bf16(void **state)
+{
+    double bf16 = 0, single = 0;
+
+    (void) state;
+    if (!mtlm_bf16_product_here())
+        skip();
+    for (int i = 0; i < 30; i++) {
+        bf16 = fmax(bf16, mtlm_speed_flops(true, 256, 512));
+        single = fmax(single, mtlm_speed_flops(false, 256, 512));
+    }
+    assert_true(bf16 > 1.3 * single);
+}
+
 #endif
 
 int main(void)
@@ -343,6 +359,7 @@ int main(void)
         cmocka_unit_test(test_gelu_between_products),
 #if HAVE_ONEDNN
         cmocka_unit_test(test_rows_keep_their_bits),
+        cmocka_unit_test(test_the_measured_speed_is_that_of_bf16),
 #endif
     };
 
