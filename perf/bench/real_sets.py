@@ -60,13 +60,23 @@ class Row(NamedTuple):
 def manifest(model):
     """The newest one of a folder of checkpoints, or None."""
     return max(glob.glob(os.path.join(glob.escape(model), "iter_*",
-                                      "manifest.json")), default=None)
+                                      "manifest.json")),
+               key=lambda path: (len(path), path), default=None)
 
 
 def stamp(model):
     """Tells the weights from others: a manifest has their hashes."""
     with open(manifest(model), "rb") as file:
         return hashlib.sha256(file.read()).hexdigest()
+
+
+def state(path):
+    """Tells a changed file, or a folder with a changed one, from the former."""
+    files = [path]
+    if os.path.isdir(path):
+        files = sorted(entry.path for entry in os.scandir(path))
+    found = [os.stat(file) for file in files]
+    return str([(one.st_size, one.st_mtime_ns) for one in found])
 
 
 class Evaluation:
@@ -110,10 +120,12 @@ class Evaluation:
         return [*words, *self.options.vocabulary[family], *self.options.more]
 
     def run_name(self, name, options):
-        """Runs with other options or weights have other names.  The launcher
-        changes no result."""
+        """Runs with other options, weights or data have other names.  The
+        launcher changes no result."""
         model = stamp(self.options.model[PARTS[name].family])
-        about = "\n".join([*self.words(name, options), model])
+        data = [state(path) for option in DATA
+                for path in options.get(option, [])]
+        about = "\n".join([*self.words(name, options), model, *data])
         return f"{name}-{hashlib.sha256(about.encode()).hexdigest()[:8]}"
 
     def path(self, run):
@@ -182,7 +194,9 @@ class Evaluation:
 
     def test(self, tuned, seed):
         """{all, middle, high: accuracy} of the best epoch of a seed."""
-        run = f"{tuned}-test-{seed}"
+        data = "".join(state(path) for path in self.test_of_race())
+        run = (f"{tuned}-test-{hashlib.sha256(data.encode()).hexdigest()[:8]}-"
+               f"{seed}")
         text = self.run(run, "race", {
             "--task": ["race"], "--load-best": [], "--eval-only": [],
             "--load": [os.path.join(self.saved(tuned), f"seed-{seed}")],

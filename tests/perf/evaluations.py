@@ -168,7 +168,7 @@ class Script(unittest.TestCase):
             dev.append(float(re.search(
                 rf"  seed {seed}, .*all: accuracy ([\d.]+)",
                 self.read("race-????????.log"))[1]))
-            text = self.read(f"race-*-test-{seed}.log")
+            text = self.read(f"race-*-test-*-{seed}.log")
             # 2 x 64 questions: right answers of both parts, summed up.
             right = [int(n) for n in re.findall(r"\((\d+) of \d+\)", text)]
             self.assertEqual(right[2], right[0] + right[1])
