@@ -2,8 +2,8 @@
 #define MTLM_BF16_PRODUCT_H
 
 /* Products of bf16 matrices by oneDNN, on processors that multiply bf16.  Sums
- * are fp32.  A row of the product has the same bits whatever the number of
- * rows, the thread, and the addresses. */
+ * are fp32.  With AVX512_BF16 a row of the product has the same bits whatever
+ * the number of rows, the thread, and the addresses; nobody tried AMX. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -83,10 +83,11 @@ int mtlm_options_finetune_compare(const struct mtlm_options *options,
         || (!before && options->finetune))
         return 0;
     return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                          "%s was saved %s%s, this job has --task %s; "
+                          "%s has %s%s, this job has --task %s; "
                           "--pretrained-checkpoint DIR "
                           "takes the body and a new head",
-                          path, before ? "with --task " : "by a pretraining",
+                          path,
+                          before ? "the head of --task " : "no head of a task",
                           before ? before->name : "", now->name);
 }
 

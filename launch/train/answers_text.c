@@ -158,8 +158,6 @@ static int squad_text(const struct mtlm_answers *a, char **text, double *score,
     free(answer);
     free(difference);
     free(span);
-    if (rc < 0)
-        free(*text);
     return rc;
 }
 
@@ -180,18 +178,17 @@ int mtlm_answers_text(const struct mtlm_answers *answers, int64_t done,
 {
     const struct mtlm_options *o = &answers->job->options;
     char *scores, *when;
+    int rc;
 
     if (o->task->head == MTLM_HEAD_SPAN) {
-        if (squad_text(answers, &scores, score, err) < 0)
-            return -1;
+        rc = squad_text(answers, &scores, score, err);
     } else {
-        if (o->predictions && mtlm_answers_file_write(answers, err) < 0)
-            return -1;
         scores = accuracies(answers, score);
+        rc = o->predictions ? mtlm_answers_file_write(answers, err) : 0;
     }
     when = when_text(o, done);
     *text = mtlm_sprintf("%s%s: %s", o->task->name, when, scores);
     free(when);
     free(scores);
-    return 0;
+    return rc;
 }

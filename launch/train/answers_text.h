@@ -7,7 +7,7 @@
  * answers after `done` iterations, without a newline at the end; the caller
  * frees the text.  Data without answers have no score: *text counts the model's
  * answers then.  Writes the file of --predictions.  -1 and MTLM_EXIT_IO: the
- * file cannot be written. */
+ * file cannot be written; the scores and the text are set. */
 int mtlm_answers_text(const struct mtlm_answers *answers, int64_t done,
                       char **text, double *score, struct mtlm_error *err);
 

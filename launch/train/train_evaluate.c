@@ -97,7 +97,7 @@ static void log_answers(struct mtlm_train *s, int64_t done,
     struct mtlm_error err;
     double *score;
     char *text;
-    int n;
+    int n, rc;
 
     if (!answers)
         return;
@@ -108,9 +108,9 @@ static void log_answers(struct mtlm_train *s, int64_t done,
     if (mtlm_answers_dump_write(answers->dump, &err) < 0)
         complain(s, &err);
     if (mtlm_answers_gather(answers)) {
-        if (mtlm_answers_text(answers, done, &text, score, &err) == 0)
-            mtlm_train_log_text(&s->log, text);
-        else
+        rc = mtlm_answers_text(answers, done, &text, score, &err);
+        mtlm_train_log_text(&s->log, text);
+        if (rc < 0)
             complain(s, &err);
     }
     mtlm_answers_end(answers);

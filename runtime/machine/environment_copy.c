@@ -14,7 +14,8 @@ static bool is_starpus(const char *variable)
 {
     static const char prefix[] = "STARPU_";
 
-    return strncmp(variable, prefix, sizeof(prefix) - 1) == 0;
+    return strncmp(variable, prefix, sizeof(prefix) - 1) == 0
+           && strchr(variable, '=');
 }
 
 char **mtlm_environment_copy(void)

@@ -137,9 +137,9 @@ refused 2 'cuts a question of --task race, which is 4 samples' --task race "${tu
     --global-batch-size 12
 refused 2 'less than --global-batch-size 128' "${of[@]}" --global-batch-size 128
 refused 2 '--load-best needs --load DIR and --eval-only or --finetune' --load tuned --load-best
-refused 2 'was saved with --task mnli, this job has --task qqp; --pretrained-checkpoint DIR' \
+refused 2 'has the head of --task mnli, this job has --task qqp; --pretrained-checkpoint DIR' \
     --load tuned --task qqp --eval-only --valid-data "${dev[qqp]}"
-refused 2 'was saved by a pretraining, this job has --task qqp; --pretrained-checkpoint DIR' \
+refused 2 'has no head of a task, this job has --task qqp; --pretrained-checkpoint DIR' \
     --load pre "${words[@]}" --task qqp --eval-only --valid-data "${dev[qqp]}"
 refused 3 '--load-best: pre: there is no best.json' --load pre --load-best --eval-only
 refused 3 '--pretrained-checkpoint made: there is no checkpoint' "${of[@]}" \
