@@ -80,6 +80,7 @@ beside() {
     (
         trap clean_up EXIT
         cd "$here" || exit 1
+        export TMPDIR=$here # tests/timed.sh says why
         failures=0
         "$@"
         echo "$failures" >failures
