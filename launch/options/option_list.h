@@ -371,6 +371,10 @@
         "epilogues (on), own kernels (off), or by compute capability (auto)")  \
     OPT(PARALLEL, WORKERS, "workers", INT, workers, "0", 0, 4096, "N",         \
         "compute workers of this rank; 0: one per core")                       \
+    OPT(PARALLEL, BLAS, "blas", TEXT, blas, "auto", 0, 0, "NAME",              \
+        "library for products of matrices on CPUs: default, openblas, blis, "  \
+        "onednn, mkl, aocl or a file; auto: the fastest, measured once; "      \
+        "measure: measured again")                                             \
     OPT(PARALLEL, NO_GPU, "no-gpu", FLAG, no_gpu, "no", 0, 0, NULL,            \
         "train on CPUs even where there are GPUs, as STARPU_NCUDA=0 does")     \
     OPT(PARALLEL, SHARE_GPU, "share-gpu", FLAG, share_gpu, "no", 0, 0, NULL,   \

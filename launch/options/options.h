@@ -147,6 +147,7 @@ struct mtlm_options {
     bool sequence_parallel;
     enum mtlm_attention_backend attention_backend;
     struct mtlm_epilogue_wishes epilogues;
+    char *blas; /* name, file, "auto" or "measure" */
     int schedule;                 /* index in mtlm_schedules[] */
     char *schedule_file;          /* order of F, B and W, or NULL; as read: */
     struct mtlm_box_order *order; /* of one piece of W, owned, or NULL */

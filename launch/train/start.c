@@ -10,6 +10,7 @@
 #include "codelets/codelet.h"
 #include "launch/checkpoint/job_best.h"
 #include "launch/checkpoint/job_checkpoint.h"
+#include "launch/job/job_blas.h"
 #include "launch/job/job_compare.h"
 #include "launch/job/job_data.h"
 #include "launch/job/job_gpus.h"
@@ -26,6 +27,7 @@
 #include "runtime/base/plural.h"
 #include "runtime/base/standard_output.h"
 #include "runtime/file/offload_file.h"
+#include "runtime/machine/blas.h"
 #include "runtime/machine/blas_core.h"
 #include "runtime/machine/cpu.h"
 #include "runtime/machine/machine.h"
@@ -231,7 +233,7 @@ static void print_start(struct mtlm_job *job)
            job->cpu.allowed_cores, job->cpu.machine_cores, job->workers,
            mtlm_plural(job->workers), mtlm_machine_starpu_version(),
            mtlm_machine_policy(), file ? " of " : "", file ? file : "",
-           mtlm_blas_core_describe(blas, sizeof(blas)));
+           mtlm_blas_describe(blas, sizeof(blas)));
     print_gpu(job);
     print_precision(o);
     if (o->weight_staleness && !o->eval_only)
@@ -267,6 +269,7 @@ int mtlm_train_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
                                   mtlm_job_layout_check,
                                   detect_cpu,
                                   count_workers,
+                                  mtlm_job_blas_choose,
                                   reserve_libraries,
                                   mtlm_job_synthetic_read,
                                   mtlm_job_layout_choose,

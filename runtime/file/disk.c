@@ -129,3 +129,28 @@ char *mtlm_disk_absolute(const char *path)
     free(here);
     return absolute;
 }
+
+/* Makes a directory unless there is one. */
+static int make_directory(const char *path)
+{
+    struct stat status;
+
+    if (mkdir(path, 0777) == 0)
+        return 0;
+    if (errno != EEXIST || stat(path, &status) < 0)
+        return -1;
+    errno = ENOTDIR;
+    return S_ISDIR(status.st_mode) ? 0 : -1;
+}
+
+int mtlm_disk_make_path(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (make_directory(path) < 0)
+            return -1;
+        *slash = '/';
+    }
+    return make_directory(path);
+}

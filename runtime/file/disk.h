@@ -47,4 +47,8 @@ int mtlm_disk_cannot_read(const char *path, struct mtlm_error *err);
  * unknown.  The caller frees the text. */
 char *mtlm_disk_absolute(const char *path);
 
+/* Makes the directories of a path.  Where that fails, the path ends at the
+ * directory that cannot be made. */
+int mtlm_disk_make_path(char *path);
+
 #endif /* MTLM_DISK_H */

@@ -6,10 +6,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include "runtime/base/memory.h"
+#include "runtime/file/cache_path.h"
 #include "runtime/file/disk.h"
 #include "runtime/file/offload_dir.h"
 
@@ -17,29 +17,7 @@
 
 char *mtlm_offload_dir_default(void)
 {
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-
-    if (cache && *cache)
-        return mtlm_sprintf("%s/mtlm-dag/offload", cache);
-    return home && *home ? mtlm_sprintf("%s/.cache/mtlm-dag/offload", home)
-                         : NULL;
-}
-
-/* Makes dir and what is missing above it; errno says why not. */
-static int make_all(const char *dir)
-{
-    char *path = mtlm_strdup(dir);
-    int rc = 0;
-
-    for (char *end = strchr(path + 1, '/'); end; end = strchr(end + 1, '/')) {
-        *end = '\0';
-        mkdir(path, 0777); /* the last one tells what is wrong */
-        *end = '/';
-    }
-    if (mkdir(path, 0777) < 0 && errno != EEXIST)
-        rc = -1;
-    free(path);
-    return rc;
+    return mtlm_cache_path("offload");
 }
 
 /* Returns the free bytes of dir's file system; -1 with the reason in errno. */
@@ -92,9 +70,12 @@ struct mtlm_file_system mtlm_offload_dir_file_system(const char *dir)
 int mtlm_offload_dir_check(const char *dir, double bytes,
                            struct mtlm_error *err)
 {
+    char *path = mtlm_strdup(dir);
+    const int rc = mtlm_disk_make_path(path);
     double room;
 
-    if (make_all(dir) < 0)
+    free(path);
+    if (rc < 0)
         return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be made: %s", dir,
                               strerror(errno));
     room = free_bytes(dir);

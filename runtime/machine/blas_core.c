@@ -4,19 +4,16 @@
 #include "config.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/resource.h>
-#include <sys/time.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/base/memory.h"
 #include "runtime/base/plural.h"
+#include "runtime/machine/attempt.h"
 #include "runtime/machine/blas_core.h"
 
 /* Holds the detected core after the restart: the program restarts only once,
@@ -114,7 +111,7 @@ void mtlm_blas_core_prepare(int argc, char **argv)
 }
 
 /* Matrix products with and without transposition, with odd sizes. */
-static void try_products(int unused)
+static void try_products(void *unused)
 {
     enum { ROW_MAJOR = 101, PLAIN = 111, TRANSPOSED, N = 37 };
     static float a[N * N], b[N * N], c[N * N];
@@ -127,28 +124,6 @@ static void try_products(int unused)
         product(ROW_MAJOR, i & 1 ? TRANSPOSED : PLAIN,
                 i & 2 ? TRANSPOSED : PLAIN, N, N, N, 1, a, N, b, N, (float) i,
                 c, N);
-}
-
-/* Returns the signal that ends a child process which calls attempt(n); 0:
- * none.  The child may use a second of processor time. */
-static int signal_of_attempt(void (*attempt)(int), int n)
-{
-    static const struct rlimit no_core = {0, 0};
-    static const struct itimerval second = {.it_value = {1, 0}};
-    const pid_t child = fork();
-    int status = 0;
-
-    if (child == 0) {
-        setrlimit(RLIMIT_CORE, &no_core);
-        signal(SIGILL, SIG_DFL);
-        signal(SIGPROF, SIG_DFL);
-        setitimer(ITIMER_PROF, &second, NULL);
-        attempt(n);
-        _exit(0);
-    }
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
 int mtlm_blas_core_check(struct mtlm_error *err)
@@ -165,7 +140,7 @@ int mtlm_blas_core_check(struct mtlm_error *err)
                               "=%s names no core of this OpenBLAS, which takes "
                               "%s",
                               facts.coretype, facts.core);
-    number = signal_of_attempt(try_products, 0);
+    number = mtlm_attempt(try_products, NULL, 1);
     if (number)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "the environment variable " CORETYPE
@@ -175,9 +150,12 @@ int mtlm_blas_core_check(struct mtlm_error *err)
     return 0;
 }
 
-/* Takes n buffers at once, then gives them back: OpenBLAS keeps the memory. */
-static void take_buffers(int n)
+/* Takes *count buffers at once, then gives them back: OpenBLAS keeps the
+ * memory.
+ */
+static void take_buffers(void *count)
 {
+    const int n = *(int *) count;
     void *(*get)(int), (*give)(void *);
     void **buffer = mtlm_calloc(n, sizeof(*buffer));
 
@@ -196,7 +174,7 @@ int mtlm_blas_core_reserve(int callers, struct mtlm_error *err)
 
     if (!ask("openblas_get_config") || !has_limit_of_addresses(&limit))
         return 0;
-    if (signal_of_attempt(take_buffers, callers))
+    if (mtlm_attempt(take_buffers, &callers, 1))
         return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
                               "the limit of %.0f MiB of address space (ulimit "
                               "-v) leaves %.0f MiB, too little for the buffers "
@@ -204,7 +182,7 @@ int mtlm_blas_core_reserve(int callers, struct mtlm_error *err)
                               limit.rlim_cur / (1024.0 * 1024),
                               mtlm_memory_available() / (1024.0 * 1024),
                               callers, mtlm_plural(callers));
-    take_buffers(callers);
+    take_buffers(&callers);
     return 0;
 }
 

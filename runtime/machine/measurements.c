@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/base/memory.h"
+#include "runtime/file/disk.h"
 #include "runtime/machine/cpu.h"
 #include "runtime/machine/measurements.h"
 
@@ -19,33 +19,6 @@
 
 /* Names the directory itself. */
 static const char variable[] = "STARPU_PERF_MODEL_DIR";
-
-/* Makes a directory unless there is one. */
-static int make_directory(const char *path)
-{
-    struct stat status;
-
-    if (mkdir(path, 0777) == 0)
-        return 0;
-    if (errno != EEXIST || stat(path, &status) < 0)
-        return -1;
-    errno = ENOTDIR;
-    return S_ISDIR(status.st_mode) ? 0 : -1;
-}
-
-/* Makes the directories of a path.  Where that fails, the path ends at the
- * directory that cannot be made. */
-static int make_path(char *path)
-{
-    for (char *slash = strchr(path + 1, '/'); slash;
-         slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (make_directory(path) < 0)
-            return -1;
-        *slash = '/';
-    }
-    return make_directory(path);
-}
 
 /* The name that StarPU gives this host.  The caller frees the name. */
 static char *name_of_host(void)
@@ -162,7 +135,7 @@ int mtlm_measurements_check(struct mtlm_error *err)
         char *path = mtlm_sprintf("%s/%s", parent, parts[i]);
         const bool needed = i == 0 ? !is_measured(path) : keeps_durations();
 
-        if (needed && (make_path(path) < 0 || check_writable(path) < 0))
+        if (needed && (mtlm_disk_make_path(path) < 0 || check_writable(path) < 0))
             rc = mtlm_error_set(err, MTLM_EXIT_IO,
                                 "%s%s%s%s: StarPU cannot keep its measurements "
                                 "in %s: %s; %s=DIR names another directory",

@@ -1,0 +1,68 @@
+/* The library for products of matrices: a step of the start. */
+
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/job/job_blas.h"
+#include "runtime/machine/blas.h"
+#include "runtime/machine/blas_choice.h"
+
+/* Returns what the user wants: --blas, or else the environment variable. */
+static const char *find_wish(const struct mtlm_options *options)
+{
+    const char *variable = getenv("MTLM_BLAS");
+
+    return strcmp(options->blas, "auto") == 0 && variable && *variable
+               ? variable
+               : options->blas;
+}
+
+/* Whether the wish is a name of a library, or a file. */
+static bool is_library(const char *wish)
+{
+    for (int i = 0; i < MTLM_BLAS_NAMES; i++)
+        if (strcmp(wish, mtlm_blas_name[i]) == 0)
+            return true;
+    return strchr(wish, '/') != NULL;
+}
+
+/* Returns rank 0's choice on every rank. */
+static const char *choose(struct mtlm_job *job, bool anew)
+{
+    char note[1024] = "";
+    double choice = 0;
+
+    if (mtlm_ranks_rank(job->ranks) == 0)
+        choice = mtlm_blas_choice_find(anew, note, sizeof(note));
+    if (*note)
+        fprintf(stderr, "%s\n", note);
+    return mtlm_blas_name[(int) mtlm_ranks_sum(job->ranks, choice)];
+}
+
+int mtlm_job_blas_choose(struct mtlm_job *job, struct mtlm_error *err)
+{
+    const char *wish = find_wish(&job->options), *library = wish;
+    const bool anew = strcmp(wish, "measure") == 0;
+    struct mtlm_blas_trial trial;
+
+    if (job->gpu >= 0 || job->options.cluster_file)
+        return 0;
+    if (anew || strcmp(wish, "auto") == 0)
+        library = choose(job, anew);
+    else if (!is_library(wish))
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "%s is '%s', it must be auto, measure, default, "
+            "openblas, blis, onednn, mkl, aocl or a file with "
+            "a / in its name",
+            wish == job->options.blas ? "--blas"
+                                      : "the environment variable MTLM_BLAS",
+            wish);
+    if (!mtlm_blas_is_default(library)
+        && mtlm_blas_try(library, false, &trial, err) < 0)
+        return -1;
+    return mtlm_blas_use(library, err);
+}

@@ -1,0 +1,12 @@
+#ifndef MTLM_JOB_BLAS_H
+#define MTLM_JOB_BLAS_H
+
+#include "launch/job/job.h"
+
+/* A step of the start: chooses the library for products of matrices.  Rank 0
+ * chooses for all ranks (--blas, then MTLM_BLAS, then by measurement).  Fails
+ * on ranks whose machine lacks the library, and where the library is wrong.
+ * Does nothing for jobs without products on CPUs. */
+int mtlm_job_blas_choose(struct mtlm_job *job, struct mtlm_error *err);
+
+#endif /* MTLM_JOB_BLAS_H */

@@ -1,0 +1,10 @@
+#ifndef MTLM_ATTEMPT_H
+#define MTLM_ATTEMPT_H
+
+/* Calls attempt(context) in a child process, which may crash or hang.  Returns
+ * the signal that ended the child; 0: none.  The child may use so many seconds
+ * of processor time (SIGPROF ends the child), and thirty times as many in all
+ * (SIGALRM). */
+int mtlm_attempt(void (*attempt)(void *), void *context, int seconds);
+
+#endif /* MTLM_ATTEMPT_H */

@@ -1,0 +1,225 @@
+/* Chooses the BLAS: measures those of the machine, keeps the choice. */
+
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "runtime/base/memory.h"
+#include "runtime/file/cache_path.h"
+#include "runtime/file/disk.h"
+#include "runtime/file/json_file.h"
+#include "runtime/file/output_file.h"
+#include "runtime/machine/blas.h"
+#include "runtime/machine/blas_choice.h"
+#include "runtime/machine/blas_core.h"
+
+/* Another library must be faster than the default by this factor. */
+static const double gain = 1.05;
+
+/* Describes the processor, with the instructions that libraries look for.  The
+ * caller frees the text. */
+static char *describe_processor(void)
+{
+    char line[256], name[128] = "", features[64] = "";
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    struct utsname system = {0};
+
+    while (file && !*name && fgets(line, sizeof(line), file))
+        if (sscanf(line, "model name : %127[^\n]", name) != 1)
+            sscanf(line, "CPU part : %127[^\n]", name);
+    if (file)
+        fclose(file);
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_cpu_init();
+    snprintf(features, sizeof(features), "%s%s%s",
+             __builtin_cpu_supports("avx2") ? " avx2" : "",
+             __builtin_cpu_supports("avx512f") ? " avx512f" : "",
+             __builtin_cpu_supports("avx512vl") ? " avx512vl" : "");
+#endif
+    uname(&system);
+    return mtlm_sprintf("%s %s%s", system.machine, name, features);
+}
+
+/* What the choice goes by. */
+struct measured {
+    char *processor;
+    struct mtlm_blas_trial trial[MTLM_BLAS_NAMES]; /* flops 0: none */
+    int choice;
+};
+
+static void measure(struct measured *m)
+{
+    for (int i = 0; i < MTLM_BLAS_NAMES; i++) {
+        struct mtlm_error err;
+
+        m->trial[i].flops = 0;
+        if (i != MTLM_BLAS_DEFAULT && mtlm_blas_is_default(mtlm_blas_name[i]))
+            continue;
+        if (mtlm_blas_try(mtlm_blas_name[i], true, &m->trial[i], &err) < 0)
+            m->trial[i].flops = 0;
+    }
+    m->choice = MTLM_BLAS_DEFAULT;
+    for (int i = 0; i < MTLM_BLAS_NAMES; i++)
+        if (m->trial[i].flops > (m->choice == MTLM_BLAS_DEFAULT ? gain : 1)
+                                    * m->trial[m->choice].flops)
+            m->choice = i;
+}
+
+/* Writes "default (OpenBLAS 0.3.21) 94, onednn (oneDNN 2.6.3) 97". */
+static void list_speeds(const struct measured *m, char *text, size_t bytes)
+{
+    size_t at = 0;
+
+    *text = '\0';
+    for (int i = 0; i < MTLM_BLAS_NAMES && at < bytes; i++)
+        if (m->trial[i].flops > 0)
+            at +=
+                (size_t) snprintf(text + at, bytes - at, "%s%s (%s) %.0f",
+                                  at ? ", " : "", mtlm_blas_name[i],
+                                  m->trial[i].version, m->trial[i].flops / 1e9);
+}
+
+/* Writes the file; returns -1 with the reason. */
+static int keep(const struct measured *m, const char *path,
+                struct mtlm_error *err)
+{
+    json_t *libraries = json_object(), *all;
+    char *text, *dir = mtlm_strdup(path);
+    int rc;
+
+    for (int i = 0; i < MTLM_BLAS_NAMES; i++)
+        if (i == MTLM_BLAS_DEFAULT || m->trial[i].flops > 0)
+            json_object_set_new(libraries, mtlm_blas_name[i],
+                                json_pack("{s:s, s:f}", "version",
+                                          m->trial[i].version, "flops",
+                                          m->trial[i].flops));
+    all = json_pack("{s:s, s:s, s:o}", "processor", m->processor, "choice",
+                    mtlm_blas_name[m->choice], "libraries", libraries);
+    text = json_dumps(all, JSON_INDENT(2));
+    if (!all || !text)
+        mtlm_out_of_memory(0);
+    *strrchr(dir, '/') = '\0';
+    if (mtlm_disk_make_path(dir) < 0)
+        rc = mtlm_error_set(err, MTLM_EXIT_IO, "%s cannot be made: %s", dir,
+                            strerror(errno));
+    else
+        rc = mtlm_output_file_write_text(path, text, err);
+    json_decref(all);
+    free(text);
+    free(dir);
+    return rc;
+}
+
+/* Returns the index of the choice in the file; -1 with a reason: the file is
+ * none of ours, or another processor's. */
+static int take_choice(const json_t *all, const char *processor,
+                       struct mtlm_error *err)
+{
+    const char *measured_on = mtlm_json_file_text(all, "processor");
+    const char *choice = mtlm_json_file_text(all, "choice");
+
+    for (int i = 0; i < MTLM_BLAS_NAMES && measured_on && choice; i++) {
+        if (strcmp(choice, mtlm_blas_name[i]) != 0)
+            continue;
+        if (strcmp(measured_on, processor) == 0)
+            return i;
+        return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                              "was measured on another processor, %.100s",
+                              measured_on);
+    }
+    return mtlm_error_set(err, MTLM_EXIT_INPUT, "is no choice of a BLAS");
+}
+
+/* Whether a library of the file is still the one that was measured. */
+static int check_version(const json_t *all, int library, struct mtlm_error *err)
+{
+    const char *name = mtlm_blas_name[library];
+    const char *version = mtlm_json_file_text(
+        json_object_get(json_object_get(all, "libraries"), name), "version");
+    struct mtlm_blas_trial trial = {.version = ""};
+    struct mtlm_error why;
+
+    if (library == MTLM_BLAS_DEFAULT)
+        mtlm_blas_core_describe(trial.version, sizeof(trial.version));
+    else if (mtlm_blas_try(name, false, &trial, &why) < 0)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT, "no longer holds: %.300s",
+                              why.text);
+    if (version && strcmp(version, trial.version) == 0)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                          "no longer holds: %s is %.100s now", name,
+                          trial.version);
+}
+
+/* Returns the choice that is kept; -1 with a reason: none that counts. */
+static int read_choice(const char *path, const char *processor,
+                       struct mtlm_error *err)
+{
+    struct mtlm_error why;
+    json_t *all = mtlm_json_file_read(path, &why);
+    int choice;
+
+    if (!all)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT, "cannot be read: %.300s",
+                              why.text);
+    choice = take_choice(all, processor, err);
+    if (choice >= 0
+        && (check_version(all, MTLM_BLAS_DEFAULT, err) < 0
+            || (choice != MTLM_BLAS_DEFAULT
+                && check_version(all, choice, err) < 0)))
+        choice = -1;
+    json_decref(all);
+    return choice;
+}
+
+/* Measures, keeps the choice in path unless NULL, and says so in note.  before:
+ * why the kept choice does not count, or an empty text. */
+static int choose_anew(char *processor, const char *path, const char *before,
+                       char *note, size_t bytes)
+{
+    struct measured m = {.processor = processor};
+    struct mtlm_error err = {.text = ""};
+    char speeds[512];
+    bool kept;
+
+    measure(&m);
+    kept = path && keep(&m, path, &err) == 0;
+    list_speeds(&m, speeds, sizeof(speeds));
+    snprintf(note, bytes,
+             "%sBLAS: %s, chosen by measurement; GF/s of a core: %s; %s%s",
+             before, mtlm_blas_name[m.choice], speeds,
+             kept ? "kept in " : "not kept: ",
+             kept   ? path
+             : path ? err.text
+                    : "no HOME");
+    return m.choice;
+}
+
+int mtlm_blas_choice_find(bool anew, char *note, size_t bytes)
+{
+    char *path = mtlm_cache_path("blas.json"), *processor, *before = NULL;
+    struct mtlm_error err;
+    int choice = -1;
+
+    *note = '\0';
+    if (!path && !anew)
+        return MTLM_BLAS_DEFAULT;
+    processor = describe_processor();
+    if (!anew && access(path, F_OK) == 0) {
+        choice = read_choice(path, processor, &err);
+        if (choice < 0)
+            before = mtlm_sprintf("%s %s: measured again\n", path, err.text);
+    }
+    if (choice < 0)
+        choice =
+            choose_anew(processor, path, before ? before : "", note, bytes);
+    free(before);
+    free(processor);
+    free(path);
+    return choice;
+}

@@ -1,0 +1,190 @@
+/* Tries a BLAS in a child process: are its products right, how fast are they?
+ */
+
+#include "config.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "runtime/base/memory.h"
+#include "runtime/machine/attempt.h"
+#include "runtime/machine/blas.h"
+
+/* Sizes of the products that are compared, all different and odd. */
+enum { M = 37, N = 29, K = 41, LD = 43 };
+
+/* Sizes of the products whose time is taken: a layer's, but small. */
+enum { ROWS = 128, WIDTH = 1024, TIMES = 6, SECONDS = 2 };
+
+/* A slow library is measured once. */
+static const double enough_seconds = 0.3;
+
+/* Shared with the child. */
+struct report {
+    const char *library;
+    bool measure, wrong, ended;
+    int failed;
+    struct mtlm_error err;
+    struct mtlm_blas_trial trial;
+};
+
+static void fill(mtlm_real *x, int64_t n, unsigned seed)
+{
+    for (int64_t i = 0; i < n; i++) {
+        seed = seed * 1664525U + 1013904223U;
+        x[i] = (mtlm_real) (seed >> 8) / (1 << 24) - (mtlm_real) 0.5;
+    }
+}
+
+/* Whether the product [M, N] is right: transposed as given, added to C or not,
+ * with rows that are longer than the matrices. */
+static bool is_right(bool trans_a, bool trans_b, mtlm_real beta)
+{
+    static mtlm_real a[LD * LD], b[LD * LD], c[LD * LD], before[LD * LD];
+
+    fill(a, LD * LD, 1);
+    fill(b, LD * LD, 2);
+    fill(c, LD * LD, 3);
+    memcpy(before, c, sizeof(c));
+    mtlm_blas_gemm(trans_a, trans_b, M, N, K, 1, a, LD, b, LD, beta, c, LD);
+    for (int i = 0; i < LD; i++) {
+        for (int j = 0; j < LD; j++) {
+            double sum = before[i * LD + j];
+
+            if (i < M && j < N) {
+                sum *= beta;
+                for (int k = 0; k < K; k++)
+                    sum += (double) a[trans_a ? k * LD + i : i * LD + k]
+                           * b[trans_b ? j * LD + k : k * LD + j];
+            }
+            if (!(fabs(c[i * LD + j] - sum) <= 1e-5))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* The same for the product of a matrix and a vector. */
+static bool is_vector_right(void)
+{
+    mtlm_real a[M * K], x[K], y[M];
+
+    fill(a, M * K, 1);
+    fill(x, K, 2);
+    memset(y, 0, sizeof(y));
+    mtlm_blas_gemv_add(M, K, a, x, y);
+    for (int i = 0; i < M; i++) {
+        double sum = 0;
+
+        for (int k = 0; k < K; k++)
+            sum += (double) a[i * K + k] * x[k];
+        if (!(fabs(y[i] - sum) <= 1e-5))
+            return false;
+    }
+    return true;
+}
+
+static double seconds_of_processor(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
+}
+
+/* Returns the floating-point operations per second of a layer's three products:
+ * forward, gradient of the input, gradient of the weights. */
+static double measure_flops(void)
+{
+    mtlm_real *x = mtlm_calloc(ROWS * WIDTH, sizeof(*x));
+    mtlm_real *y = mtlm_calloc(ROWS * WIDTH, sizeof(*y));
+    mtlm_real *w = mtlm_calloc(WIDTH * WIDTH, sizeof(*w));
+    double best = INFINITY;
+
+    fill(x, ROWS * WIDTH, 1);
+    fill(w, WIDTH * WIDTH, 2);
+    for (int i = 0; i < TIMES && (i == 0 || best < enough_seconds); i++) {
+        const double begin = seconds_of_processor();
+
+        mtlm_blas_gemm(false, true, ROWS, WIDTH, WIDTH, 1, x, WIDTH, w, WIDTH,
+                       0, y, WIDTH);
+        mtlm_blas_gemm(false, false, ROWS, WIDTH, WIDTH, 1, y, WIDTH, w, WIDTH,
+                       0, x, WIDTH);
+        mtlm_blas_gemm(true, false, WIDTH, WIDTH, ROWS, 1e-6F, y, WIDTH, x,
+                       WIDTH, 1, w, WIDTH);
+        best = fmin(best, seconds_of_processor() - begin);
+    }
+    free(x);
+    free(y);
+    free(w);
+    return 6.0 * ROWS * WIDTH * WIDTH / best;
+}
+
+static void try_library(void *context)
+{
+    struct report *report = context;
+
+    report->failed = mtlm_blas_use(report->library, &report->err);
+    if (report->failed == 0) {
+        for (int i = 0; i < 8; i++)
+            report->wrong |= !is_right(i & 1, i & 2, i & 4 ? 1 : 0);
+        report->wrong |= !is_vector_right();
+        mtlm_blas_describe(report->trial.version,
+                           sizeof(report->trial.version));
+        if (report->measure && !report->wrong)
+            report->trial.flops = measure_flops();
+    }
+    report->ended = true;
+}
+
+/* Says why a trial failed; returns 0 where it did not. */
+static int judge(const struct report *report, int number,
+                 struct mtlm_error *err)
+{
+    const char *library = report->library;
+
+    if (report->failed) {
+        *err = report->err;
+        return -1;
+    }
+    if (number == SIGPROF || number == SIGALRM)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--blas %s: small products of matrices take "
+                              "longer than %d s",
+                              library, SECONDS);
+    if (number)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--blas %s: its product of matrices fails: %s",
+                              library, strsignal(number));
+    if (!report->ended)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--blas %s: the library ends the process",
+                              library);
+    if (report->wrong)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--blas %s: its products of matrices are wrong",
+                              library);
+    return 0;
+}
+
+int mtlm_blas_try(const char *library, bool measure,
+                  struct mtlm_blas_trial *trial, struct mtlm_error *err)
+{
+    struct report *report = mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE,
+                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int rc;
+
+    if (report == MAP_FAILED)
+        mtlm_out_of_memory(sizeof(*report));
+    report->library = library;
+    report->measure = measure;
+    rc = judge(report, mtlm_attempt(try_library, report, SECONDS), err);
+    *trial = report->trial;
+    munmap(report, sizeof(*report));
+    return rc;
+}

@@ -1,0 +1,132 @@
+#!/bin/bash
+# --blas: another library changes losses by rounding only, a bad library is
+# refused, and the choice by measurement is kept.  The libraries are of our own
+# (tests/mpi/blas_double.c), and those that the machine has.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+unset MTLM_BLAS
+doubles=${program%/*}/tests/mpi
+export XDG_CACHE_HOME=$dir/cache STARPU_PERF_MODEL_DIR=$STARPU_HOME/.starpu/sampling
+kept=$XDG_CACHE_HOME/mtlm-dag/blas.json
+tiny=("${small[@]}" --train-iters 3 --weight-hash)
+
+# like_default NAME: the losses in out are those of the default BLAS.
+like_default() {
+    losses out >losses
+    local worst
+    worst=$(difference losses losses1)
+    awk "BEGIN { exit !($worst <= 1e-5) }" || fail "$1: losses differ by $worst"
+    echo "$1: losses differ by at most $worst"
+}
+
+well 1 "${tiny[@]}" --blas default
+losses out >losses1
+default=$(weight_hash out)
+[ ! -e "$kept" ] || fail "--blas default measured"
+
+# Rounding differs, but not between layouts.
+right=$doubles/blas_right.so
+well 1 "${tiny[@]}" --blas "$right"
+like_default "a library of our own"
+grep -q "^machine: .*, $right\$" out || fail "no name: $(grep machine out)"
+hash=$(weight_hash out)
+[ "$hash" != "$default" ] || fail "the library of our own was not used"
+well 1 "${tiny[@]}" --blas "$doubles/blas_wide.so"
+[ "$(weight_hash out)" = "$hash" ] || fail "sizes of 64 bits: other weights"
+layout 1 2
+well 2 "${tiny[@]}" "${parallel[@]}" --blas "$right"
+[ "$(weight_hash out)" = "$hash" ] || fail "two ranks: other weights"
+
+for name in blis onednn mkl aocl; do
+    job 1 "${tiny[@]}" --blas $name
+    if grep -q "blas $name: this machine has no lib" err; then
+        [ "$rc" -eq 2 ] || fail "$name: exit code $rc"
+        echo "$name: not installed"
+    else
+        [ "$rc" -eq 0 ] || fail "$name: exit code $rc: $(cat err)"
+        like_default $name
+    fi
+done
+
+# refused SENTENCE LIBRARY: one sentence, and nothing is trained.
+refused() {
+    job 1 "${tiny[@]}" --blas "$2"
+    [ "$rc" -eq 2 ] || fail "$2: exit code $rc"
+    [ "$(wc -l <err)" -eq 1 ] && grep -q "^mtlm-dag: --blas.*$1" err \
+        || fail "$2: $(cat err)"
+}
+refused 'products of matrices are wrong' "$doubles/blas_wrong.so"
+refused 'product of matrices fails: Aborted' "$doubles/blas_crashes.so"
+refused 'ends the process' "$doubles/blas_leaves.so"
+refused 'take longer than 2 s' "$doubles/blas_hangs.so"
+refused 'has no cblas_sgemm' "$doubles/slow_disk.so"
+refused 'cannot load' ./nothing.so
+refused "is 'fast', it must be auto" fast
+MTLM_BLAS=fast job 1 "${tiny[@]}"
+[ "$rc" -eq 2 ] && grep -q 'variable MTLM_BLAS is .fast.' err || fail "MTLM_BLAS: $(cat err)"
+
+# auto measures at the first use, and only then.
+note='^BLAS: [a-z]*, chosen by measurement; GF/s of a core: default (.*) [0-9]'
+measures() {
+    [ "$(grep -c "$note" err)" -eq 1 ] || fail "$1: $(cat err)"
+}
+well 1 "${tiny[@]}"
+measures "first use"
+grep -q "; kept in $kept\$" err || fail "first use: $(cat err)"
+hash=$(weight_hash out)
+cp "$kept" first.json
+well 1 "${tiny[@]}"
+[ ! -s err ] || fail "second use: $(cat err)"
+[ "$(weight_hash out)" = "$hash" ] || fail "second use: other weights"
+cmp -s "$kept" first.json || fail "second use: measured again"
+well 2 "${tiny[@]}" "${parallel[@]}" --blas measure
+measures "--blas measure"
+
+# A file that does not count is replaced.
+replaced() {
+    well 1 "${tiny[@]}"
+    grep -q "^$kept $1: measured again\$" err || fail "$1: $(cat err)"
+    measures "$1"
+    well 1 "${tiny[@]}"
+    [ ! -s err ] || fail "after '$1': $(cat err)"
+}
+sed -i 's/"processor": "/&other /' "$kept"
+replaced 'was measured on another processor, other .*'
+head -c 40 first.json >"$kept"
+replaced 'cannot be read: .*'
+echo '[1, 2]' >"$kept"
+replaced 'is no choice of a BLAS'
+sed -i 's/"version": "/&old /' "$kept"
+replaced 'no longer holds: default is .* now'
+
+# The default is slower here: the other library is taken, by both ranks, until
+# the library is gone.
+mkdir libraries
+cp "$right" libraries/libblis.so.4
+export LD_PRELOAD=$doubles/blas_slow.so
+if ! sanitized; then
+    LD_LIBRARY_PATH=$PWD/libraries well 2 "${tiny[@]}" "${parallel[@]}" --blas measure
+    grep -q '^BLAS: \(blis\|onednn\|mkl\|aocl\),' err || fail "a slow default: $(cat err)"
+    cat err
+    chosen=$(sed -n 's/^BLAS: \([a-z]*\),.*/\1/p' err)
+    sed -i "s/\"choice\": \"$chosen\"/\"choice\": \"blis\"/" "$kept"
+    LD_LIBRARY_PATH=$PWD/libraries well 2 "${tiny[@]}" "${parallel[@]}"
+    [ ! -s err ] || fail "the kept choice: $(cat err)"
+    grep -q '^machine: .*/libraries/libblis.so.4$' out || fail "blis: $(grep machine out)"
+    like_default "libblis.so.4 of our own"
+    cp "$doubles/blas_wrong.so" libraries/libblis.so.4
+    LD_LIBRARY_PATH=$PWD/libraries well 1 "${tiny[@]}"
+    grep -q 'blas.json no longer holds: --blas blis: its products' err \
+        || fail "a library that is wrong now: $(cat err)"
+fi
+unset LD_PRELOAD
+
+# A cache directory that cannot be made, or none.
+echo >file
+XDG_CACHE_HOME=$PWD/file well 1 "${tiny[@]}"
+measures "no cache directory"
+grep -q '; not kept: .*file' err || fail "no cache directory: $(cat err)"
+env -u XDG_CACHE_HOME -u HOME "$program" "${tiny[@]}" >out 2>err || fail "no HOME: $(cat err)"
+[ ! -s err ] || fail "no HOME: $(cat err)"
+
+finish
