@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <oneapi/dnnl/dnnl.h>
 
@@ -46,12 +47,22 @@ bool mtlm_bf16_product_here(void)
     return (dnnl_get_effective_cpu_isa() & needed) == needed;
 }
 
-const char *mtlm_bf16_product_library(char *text, size_t bytes)
+const char *mtlm_bf16_product_describe(char *text, size_t bytes)
 {
     const dnnl_version_t *version = dnnl_version();
+    const char *limit = getenv("ONEDNN_MAX_CPU_ISA");
 
-    snprintf(text, bytes, "oneDNN %d.%d.%d", version->major, version->minor,
-             version->patch);
+    if (mtlm_bf16_product_here())
+        snprintf(text, bytes, "by oneDNN %d.%d.%d", version->major,
+                 version->minor, version->patch);
+    else if (limit && *limit)
+        snprintf(text, bytes,
+                 "in fp32: the environment variable ONEDNN_MAX_CPU_ISA=%.40s "
+                 "forbids bf16 instructions, or there are none",
+                 limit);
+    else
+        snprintf(text, bytes,
+                 "in fp32: the processor has no bf16 instructions");
     return text;
 }
 

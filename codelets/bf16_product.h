@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "runtime/base/memory.h"
 
@@ -34,8 +35,9 @@ void mtlm_bf16_product(const struct mtlm_bf16_product *product,
                        const uint16_t *bias, void *c,
                        struct mtlm_scratch *scratch);
 
-/* Writes the library's name and version to text [bytes]; returns text. */
-const char *mtlm_bf16_product_library(char *text, size_t bytes);
+/* Writes what multiplies to text [bytes]: "by oneDNN 2.6.3", or "in fp32: "
+ * with the reason.  Returns text. */
+const char *mtlm_bf16_product_describe(char *text, size_t bytes);
 
 #else
 
@@ -53,9 +55,9 @@ static inline void mtlm_bf16_product(const struct mtlm_bf16_product *product,
     (void) product, (void) a, (void) b, (void) bias, (void) c, (void) scratch;
 }
 
-static inline const char *mtlm_bf16_product_library(char *text, size_t bytes)
+static inline const char *mtlm_bf16_product_describe(char *text, size_t bytes)
 {
-    (void) bytes;
+    snprintf(text, bytes, "in fp32: this build has no oneDNN");
     return text;
 }
 

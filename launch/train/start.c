@@ -167,15 +167,14 @@ static void print_gpu(const struct mtlm_job *job)
 
 static void print_precision(const struct mtlm_options *o)
 {
-    const bool bf16 = o->bf16 && mtlm_bf16_product_here();
-    char library[64];
+    char how[128];
 
     if (!o->bf16 && !o->fp16)
         return;
     printf("precision: %s weights and activations, fp32 masters, moments and "
-           "gradients; CPUs multiply %s%s\n",
-           o->bf16 ? "bf16" : "fp16", bf16 ? "by " : "in fp32",
-           bf16 ? mtlm_bf16_product_library(library, sizeof(library)) : "");
+           "gradients; CPUs multiply %s\n",
+           o->bf16 ? "bf16" : "fp16",
+           o->bf16 ? mtlm_bf16_product_describe(how, sizeof(how)) : "in fp32");
 }
 
 static void print_memory(const struct mtlm_plan *plan)
