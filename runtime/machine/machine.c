@@ -15,6 +15,7 @@
 #include <starpu_cuda.h>
 #endif
 
+#include "runtime/machine/idle.h"
 #include "runtime/machine/machine.h"
 #include "runtime/machine/plugin.h"
 
@@ -226,6 +227,7 @@ int mtlm_machine_start(const struct mtlm_machine_config *config,
         return refuse_workers(&conf, messages, err);
     name_workers(conf.ncpus, messages);
     use_on_cpu_workers(config->gpu);
+    mtlm_idle_start();
     set_running(true);
     return 0;
 }
@@ -264,4 +266,5 @@ void mtlm_machine_stop(void)
 {
     set_running(false);
     starpu_shutdown();
+    mtlm_idle_stop();
 }

@@ -6,6 +6,7 @@
 #include <mtlm/policy.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/machine/idle.h"
 
 int64_t mtlm_policy_now_ns(void)
 {
@@ -25,6 +26,5 @@ int mtlm_policy_rank(unsigned worker)
 
 void mtlm_policy_ask_again(unsigned worker, int64_t when_ns)
 {
-    (void) worker;
-    (void) when_ns;
+    mtlm_idle_until(worker, when_ns);
 }
