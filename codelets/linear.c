@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "runtime/machine/blas.h"
+#include "codelets/blas.h"
 #include "codelets/infer.h"
 #include "codelets/linear.h"
 #include "codelets/rows.h"

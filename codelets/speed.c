@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "codelets/bf16_product.h"
-#include "runtime/machine/blas.h"
+#include "codelets/blas.h"
 #include "codelets/speed.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "codelets/bf16_product.h"
-#include "runtime/machine/blas.h"
+#include "codelets/blas.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/standard_output.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "runtime/machine/blas.h"
+#include "codelets/blas.h"
 #include "codelets/value.h"
 #include "perf/op_bench.h"
 #include "runtime/base/standard_output.h"

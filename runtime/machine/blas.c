@@ -38,13 +38,12 @@ static const char *const files[MTLM_BLAS_NAMES][4] = {
 /* The calling conventions of 64-bit Linux pass a size of 64 bits in the place
  * of one of 32, lower half first: a library may take either. */
 typedef void cblas_gemm(int order, int trans_a, int trans_b, int64_t m,
-                        int64_t n, int64_t k, mtlm_real alpha,
-                        const mtlm_real *a, int64_t lda, const mtlm_real *b,
-                        int64_t ldb, mtlm_real beta, mtlm_real *c, int64_t ldc);
-typedef void cblas_gemv(int order, int trans, int64_t m, int64_t n,
-                        mtlm_real alpha, const mtlm_real *a, int64_t lda,
-                        const mtlm_real *x, int64_t by_x, mtlm_real beta,
-                        mtlm_real *y, int64_t by_y);
+                        int64_t n, int64_t k, float alpha, const float *a,
+                        int64_t lda, const float *b, int64_t ldb, float beta,
+                        float *c, int64_t ldc);
+typedef void cblas_gemv(int order, int trans, int64_t m, int64_t n, float alpha,
+                        const float *a, int64_t lda, const float *x,
+                        int64_t by_x, float beta, float *y, int64_t by_y);
 typedef int dnnl_gemm(char trans_a, char trans_b, int64_t m, int64_t n,
                       int64_t k, float alpha, const float *a, int64_t lda,
                       const float *b, int64_t ldb, float beta, float *c,
@@ -77,15 +76,11 @@ static CBLAS_TRANSPOSE transposed(bool trans)
     return trans ? CblasTrans : CblasNoTrans;
 }
 
-void mtlm_blas_gemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k,
-                    mtlm_real alpha, const mtlm_real *a, int64_t lda,
-                    const mtlm_real *b, int64_t ldb, mtlm_real beta,
-                    mtlm_real *c, int64_t ldc)
+void mtlm_blas_sgemm(bool trans_a, bool trans_b, int64_t m, int64_t n,
+                     int64_t k, float alpha, const float *a, int64_t lda,
+                     const float *b, int64_t ldb, float beta, float *c,
+                     int64_t ldc)
 {
-#if MTLM_DOUBLE
-    cblas_dgemm(CblasRowMajor, transposed(trans_a), transposed(trans_b), m, n,
-                k, alpha, a, lda, b, ldb, beta, c, ldc);
-#else
     if (used.gemm) {
         used.gemm(CblasRowMajor, transposed(trans_a), transposed(trans_b), m, n,
                   k, alpha, a, lda, b, ldb, beta, c, ldc);
@@ -97,21 +92,16 @@ void mtlm_blas_gemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k,
         cblas_sgemm(CblasRowMajor, transposed(trans_a), transposed(trans_b), m,
                     n, k, alpha, a, lda, b, ldb, beta, c, ldc);
     }
-#endif
 }
 
 /* oneDNN has no product of a matrix and a vector. */
-void mtlm_blas_gemv_add(int64_t m, int64_t n, const mtlm_real *a,
-                        const mtlm_real *x, mtlm_real *y)
+void mtlm_blas_sgemv_add(int64_t m, int64_t n, const float *a, const float *x,
+                         float *y)
 {
-#if MTLM_DOUBLE
-    cblas_dgemv(CblasRowMajor, CblasNoTrans, m, n, 1, a, n, x, 1, 1, y, 1);
-#else
     if (used.gemv)
         used.gemv(CblasRowMajor, CblasNoTrans, m, n, 1, a, n, x, 1, 1, y, 1);
     else
         cblas_sgemv(CblasRowMajor, CblasNoTrans, m, n, 1, a, n, x, 1, 1, y, 1);
-#endif
 }
 
 bool mtlm_blas_is_default(const char *name)

@@ -1,29 +1,28 @@
 #ifndef MTLM_BLAS_H
 #define MTLM_BLAS_H
 
-/* Products of matrices on the CPU, and the library that computes them.  First
- * the library is the BLAS that the program is linked with. */
+/* Products of fp32 matrices on the CPU, and the library that computes them.
+ * First the library is the BLAS that the program is linked with. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/base/dtype.h"
 #include "runtime/base/error.h"
 
 /* Computes C = alpha op(A) op(B) + beta C, row-major: C [m, n], op(A) [m, k],
  * op(B) [k, n].  op(A) is A transposed if trans_a, op(B) is B transposed if
  * trans_b. lda, ldb, ldc: elements between stored rows.  The library runs one
  * thread, because the workers use all cores. */
-void mtlm_blas_gemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k,
-                    mtlm_real alpha, const mtlm_real *a, int64_t lda,
-                    const mtlm_real *b, int64_t ldb, mtlm_real beta,
-                    mtlm_real *c, int64_t ldc);
+void mtlm_blas_sgemm(bool trans_a, bool trans_b, int64_t m, int64_t n,
+                     int64_t k, float alpha, const float *a, int64_t lda,
+                     const float *b, int64_t ldb, float beta, float *c,
+                     int64_t ldc);
 
 /* Computes y += A x, row-major: A [m, n], x [n], y [m].  Reads A once; a matrix
  * product would copy A first. */
-void mtlm_blas_gemv_add(int64_t m, int64_t n, const mtlm_real *a,
-                        const mtlm_real *x, mtlm_real *y);
+void mtlm_blas_sgemv_add(int64_t m, int64_t n, const float *a, const float *x,
+                         float *y);
 
 /* The names of libraries.  "default" is the BLAS that the program is linked
  * with. */

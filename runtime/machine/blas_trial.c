@@ -33,25 +33,25 @@ struct report {
     struct mtlm_blas_trial trial;
 };
 
-static void fill(mtlm_real *x, int64_t n, unsigned seed)
+static void fill(float *x, int64_t n, unsigned seed)
 {
     for (int64_t i = 0; i < n; i++) {
         seed = seed * 1664525U + 1013904223U;
-        x[i] = (mtlm_real) (seed >> 8) / (1 << 24) - (mtlm_real) 0.5;
+        x[i] = (float) (seed >> 8) / (1 << 24) - (float) 0.5;
     }
 }
 
 /* Whether the product [M, N] is right: transposed as given, added to C or not,
  * with rows that are longer than the matrices. */
-static bool is_right(bool trans_a, bool trans_b, mtlm_real beta)
+static bool is_right(bool trans_a, bool trans_b, float beta)
 {
-    static mtlm_real a[LD * LD], b[LD * LD], c[LD * LD], before[LD * LD];
+    static float a[LD * LD], b[LD * LD], c[LD * LD], before[LD * LD];
 
     fill(a, LD * LD, 1);
     fill(b, LD * LD, 2);
     fill(c, LD * LD, 3);
     memcpy(before, c, sizeof(c));
-    mtlm_blas_gemm(trans_a, trans_b, M, N, K, 1, a, LD, b, LD, beta, c, LD);
+    mtlm_blas_sgemm(trans_a, trans_b, M, N, K, 1, a, LD, b, LD, beta, c, LD);
     for (int i = 0; i < LD; i++) {
         for (int j = 0; j < LD; j++) {
             double sum = before[i * LD + j];
@@ -72,12 +72,12 @@ static bool is_right(bool trans_a, bool trans_b, mtlm_real beta)
 /* The same for the product of a matrix and a vector. */
 static bool is_vector_right(void)
 {
-    mtlm_real a[M * K], x[K], y[M];
+    float a[M * K], x[K], y[M];
 
     fill(a, M * K, 1);
     fill(x, K, 2);
     memset(y, 0, sizeof(y));
-    mtlm_blas_gemv_add(M, K, a, x, y);
+    mtlm_blas_sgemv_add(M, K, a, x, y);
     for (int i = 0; i < M; i++) {
         double sum = 0;
 
@@ -101,9 +101,9 @@ static double seconds_of_processor(void)
  * forward, gradient of the input, gradient of the weights. */
 static double measure_flops(void)
 {
-    mtlm_real *x = mtlm_calloc(ROWS * WIDTH, sizeof(*x));
-    mtlm_real *y = mtlm_calloc(ROWS * WIDTH, sizeof(*y));
-    mtlm_real *w = mtlm_calloc(WIDTH * WIDTH, sizeof(*w));
+    float *x = mtlm_calloc(ROWS * WIDTH, sizeof(*x));
+    float *y = mtlm_calloc(ROWS * WIDTH, sizeof(*y));
+    float *w = mtlm_calloc(WIDTH * WIDTH, sizeof(*w));
     double best = INFINITY;
 
     fill(x, ROWS * WIDTH, 1);
@@ -111,12 +111,12 @@ static double measure_flops(void)
     for (int i = 0; i < TIMES && (i == 0 || best < enough_seconds); i++) {
         const double begin = seconds_of_processor();
 
-        mtlm_blas_gemm(false, true, ROWS, WIDTH, WIDTH, 1, x, WIDTH, w, WIDTH,
-                       0, y, WIDTH);
-        mtlm_blas_gemm(false, false, ROWS, WIDTH, WIDTH, 1, y, WIDTH, w, WIDTH,
-                       0, x, WIDTH);
-        mtlm_blas_gemm(true, false, WIDTH, WIDTH, ROWS, 1e-6F, y, WIDTH, x,
-                       WIDTH, 1, w, WIDTH);
+        mtlm_blas_sgemm(false, true, ROWS, WIDTH, WIDTH, 1, x, WIDTH, w, WIDTH,
+                        0, y, WIDTH);
+        mtlm_blas_sgemm(false, false, ROWS, WIDTH, WIDTH, 1, y, WIDTH, w, WIDTH,
+                        0, x, WIDTH);
+        mtlm_blas_sgemm(true, false, WIDTH, WIDTH, ROWS, 1e-6F, y, WIDTH, x,
+                        WIDTH, 1, w, WIDTH);
         best = fmin(best, seconds_of_processor() - begin);
     }
     free(x);
