@@ -54,27 +54,25 @@ static void wake(void)
         syscall(SYS_futex, &pushes, FUTEX_WAKE_PRIVATE, WAKES, NULL, NULL, 0);
 }
 
-/* Returns when a nap that begins now ends without a push. */
-static int64_t end_of_nap(int64_t now)
+/* Returns how long a nap lasts that begins now, without a push. */
+static int64_t length_of_nap(int64_t now)
 {
     const int64_t share = (now - idle_ns) / NAP_SHARE;
-    const int64_t end = now + (share < NAP_NS ? share : NAP_NS);
-    const int64_t want = wanted[starpu_worker_get_id_check()];
+    const int64_t length = share < NAP_NS ? share : NAP_NS;
+    const int64_t want = wanted[starpu_worker_get_id_check()] - now;
 
-    return want > now && want < end ? want : end;
+    return want > 0 && want < length ? want : length;
 }
 
 /* Sleeps unless a task has become ready since this worker's last look.  StarPU
  * may use the worker during the sleep. */
 static void nap(int64_t now)
 {
-    const int64_t end = end_of_nap(now);
-    const struct timespec until = {end / 1000000000, end % 1000000000};
+    const struct timespec length = {0, length_of_nap(now)};
 
     starpu_worker_relax_on();
     atomic_fetch_add(&sleepers, 1);
-    syscall(SYS_futex, &pushes, FUTEX_WAIT_BITSET_PRIVATE, seen, &until, NULL,
-            FUTEX_BITSET_MATCH_ANY);
+    syscall(SYS_futex, &pushes, FUTEX_WAIT_PRIVATE, seen, &length, NULL, 0);
     atomic_fetch_sub(&sleepers, 1);
     if (atomic_load(&pushes) != seen)
         wake();
