@@ -67,8 +67,9 @@ if full_tier; then
     layout 1 2
     same 'fp16' 1 "${gpt[@]}" --fp16
     same 'T2' 2 "${gpt[@]}" --tensor-model-parallel-size 2
-    same 'strict' 2 "${gpt[@]}" --schedule 1f1b --schedule-mode strict \
-        "${parallel[@]}"
+    # A strict order leaves inputs in memory.
+    everything='moments.*, gradients of .* weights of' same 'strict' 2 \
+        "${gpt[@]}" --schedule 1f1b --schedule-mode strict "${parallel[@]}"
     # Inputs travel from stages of several layers.
     deep=("${gpt[@]}" --num-layers 8)
     same 'messages as tasks' 2 "${deep[@]}" --comm-node task "${parallel[@]}"
