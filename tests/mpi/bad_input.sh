@@ -6,8 +6,9 @@
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 
-# What each rank would take, and what could be done about it.
-advice='^($|Memory of each rank|their input gradients|stage  |[0-9]|the job is bound|It fits on|No number of|With Adam.s moments on a disk|With fewer layers|  )'
+# What each rank would take, and what could be done about it.  mpirun, too, says a
+# word at times: a file descriptor that its libevent watches is closed already.
+advice='^($|Memory of each rank|their input gradients|stage  |[0-9]|the job is bound|It fits on|No number of|With Adam.s moments on a disk|With fewer layers|  |\[warn\] Epoll )'
 
 # refuse CODE RANKS WORDS... -- OPTION...
 refuse() {
