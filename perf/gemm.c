@@ -6,7 +6,7 @@
  * A line each: the argument and the GF/s of all threads together, best of
  * some rounds.  C [M, N] = A [M, K] B [K, N]; t: stored the other way round.
  * bf16-: by oneDNN as --bf16 does, C in bf16; with tn, added to C in fp32.
- * The first line is the BLAS. */
+ * The first line is the BLAS, which is that of a job. */
 
 #include "config.h"
 
@@ -17,10 +17,10 @@
 
 #include "codelets/bf16_product.h"
 #include "codelets/blas.h"
+#include "perf/job_blas.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/standard_output.h"
-#include "runtime/machine/blas_core.h"
 
 enum { MAX_THREADS = 256, MIN_ROUNDS = 7, MAX_ROUNDS = 200 };
 
@@ -162,15 +162,15 @@ int main(int argc, char **argv)
 {
     const int threads = argc > 1 ? atoi(argv[1]) : 0;
     struct product p;
-    char text[256];
+    const char *blas;
 
     mtlm_standard_output_start();
-    mtlm_blas_core_prepare(argc, argv);
+    blas = job_blas_use(argc, argv);
     if (threads < 1 || threads > MAX_THREADS) {
         fprintf(stderr, "usage: perf/gemm THREADS [bf16-][nt|nn|tn]MxNxK...\n");
         return 2;
     }
-    printf("%s\n", mtlm_blas_core_describe(text, sizeof(text)));
+    puts(blas);
     for (int i = 2; i < argc; i++) {
         if (read_product(argv[i], &p) < 0) {
             fprintf(stderr, "gemm: '%s' is no product here\n", argv[i]);

@@ -5,16 +5,16 @@
  * row of a sample (batch, weights and sum of the loss, pooling, norm, control),
  * and what serves logs, checkpoints and messages.
  *
- *   OPENBLAS_NUM_THREADS=1 perf/ops [name]   (only operations so named)
+ *   perf/ops [name]   (only operations so named)
  *
  * Prints tables in Markdown; perf/results/ has some. */
 
 #include "config.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "perf/job_blas.h"
 #include "perf/op_bench.h"
 #include "runtime/base/standard_output.h"
 
@@ -268,17 +268,17 @@ int main(int argc, char **argv)
         {"a layer of bert-336m", .s = 512, .b = 2, .h = 1024, .a = 16,
          .f = 4096, .v = 30592, .bert = true},
     };
-    char *(*core)(void) =
-        (char *(*) (void) ) dlsym(RTLD_DEFAULT, "openblas_get_corename");
+    const char *blas;
 
     mtlm_standard_output_start();
+    blas = job_blas_use(argc, argv);
     if (argc > 2 || (argc > 1 && !names_one(argv[1]))) {
         fprintf(stderr,
-                "usage: OPENBLAS_NUM_THREADS=1 perf/ops [NAME]\n"
+                "usage: perf/ops [NAME]\n"
                 "NAME: only operations whose name holds it, such as adam\n");
         return 2;
     }
-    printf("BLAS core: %s\n", core ? core() : "unknown");
+    printf("BLAS: %s\n", blas);
     for (int i = 0; i < 3; i++) {
         const struct size *z = &sizes[i];
         const struct table t = {z, argc > 1 ? argv[1] : NULL,

@@ -19,7 +19,7 @@
 #include "runtime/machine/blas_core.h"
 
 /* Another library must be faster than the default by this factor. */
-static const double gain = 1.05;
+static const double gain = 1.03;
 
 /* Describes the processor, with the instructions that libraries look for.  The
  * caller frees the text. */

@@ -45,6 +45,9 @@ for name in blis onednn mkl aocl; do
     else
         [ "$rc" -eq 0 ] || fail "$name: exit code $rc: $(cat err)"
         like_default $name
+        hash=$(weight_hash out)
+        well 2 "${tiny[@]}" "${parallel[@]}" --blas $name
+        [ "$(weight_hash out)" = "$hash" ] || fail "$name: two ranks: other weights"
     fi
 done
 
@@ -107,6 +110,7 @@ export LD_PRELOAD=$doubles/blas_slow.so
 if ! sanitized; then
     LD_LIBRARY_PATH=$PWD/libraries well 2 "${tiny[@]}" "${parallel[@]}" --blas measure
     grep -q '^BLAS: \(blis\|onednn\|mkl\|aocl\),' err || fail "a slow default: $(cat err)"
+    measures "a slow default"
     cat err
     chosen=$(sed -n 's/^BLAS: \([a-z]*\),.*/\1/p' err)
     sed -i "s/\"choice\": \"$chosen\"/\"choice\": \"blis\"/" "$kept"
