@@ -125,10 +125,26 @@ static double try_windows(struct mtlm_program_config *config, double bytes)
     return cost;
 }
 
+/* Returns the layers of each rank [pp], as one stage has them; NULL: the layers
+ * split evenly.  The caller frees them. */
+static int64_t *layers_of_ranks(const struct mtlm_program_config *config)
+{
+    const struct mtlm_layout *layout = &config->layout;
+    int64_t *layers;
+
+    if (!layout->stage_layers)
+        return NULL;
+    layers = mtlm_calloc(layout->pp, sizeof(*layers));
+    for (int k = 0; k < mtlm_layout_stages(layout); k++)
+        layers[mtlm_layout_pp_rank(layout, k)] += layout->stage_layers[k];
+    return layers;
+}
+
 /* Returns the bytes that the schedule to compare with keeps on the fullest
  * rank. */
 static double bytes_to_use(const struct mtlm_program_config *config)
 {
+    int64_t *layers = layers_of_ranks(config);
     const bool together = config->layout.placement == MTLM_PLACEMENT_POLICY;
     const int stages = mtlm_layout_pipeline(&config->layout);
     struct mtlm_program_config one = *config;
@@ -139,7 +155,7 @@ static double bytes_to_use(const struct mtlm_program_config *config)
     if (!together) {
         one.layout.virtual_stages = 1;
         one.layout.placement = MTLM_PLACEMENT_LOOP;
-        one.layout.stage_layers = NULL;
+        one.layout.stage_layers = layers;
     }
     one.schedule = mtlm_schedule_find(config->schedule->memory_of);
     window = mtlm_ring_windows(&one);
@@ -151,6 +167,7 @@ static double bytes_to_use(const struct mtlm_program_config *config)
     }
     mtlm_activation_memory_free(&memory);
     free(window);
+    free(layers);
     return most;
 }
 

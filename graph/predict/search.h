@@ -29,8 +29,9 @@ double mtlm_search(const struct mtlm_search *search, struct mtlm_window *window,
 /* Completes a schedule whose windows come from a search (--schedule auto).
  * Tries placement loop with one and two virtual stages per rank, and placement
  * V with two.  The memory limit of the windows is config->act_mem.  If act_mem
- * is 0, the limit is the activation memory of the schedule memory_of.  kinds:
- * of stages that are tried (graph/predict/stage_kind.h).
+ * is 0, the limit is the activation memory of the schedule memory_of with the
+ * same layers on each rank.  kinds: of stages that are tried
+ * (graph/predict/stage_kind.h).
  *
  * Evaluates with the times of `machine`, or with config->times if the machine
  * has no cluster.  Of config->times, tries as many virtual stages only.

@@ -136,6 +136,33 @@ static void test_windows_of_1f1b_are_tried(void **state)
     mtlm_stage_times_free(&times);
 }
 
+/* Of unequal stages the limit is the memory that 1F1B has with these stages:
+ * 1F1B of equal ones has less, and stage 0 would hold one microbatch. */
+static void check_uneven_stages(int v, const int64_t *layers)
+{
+    struct mtlm_program_config config = small_config(1, 2, 4), of_1f1b;
+
+    config.model.num_layers = 12;
+    config.layout.virtual_stages = v;
+    config.layout.placement = v > 1 ? MTLM_PLACEMENT_V : MTLM_PLACEMENT_LOOP;
+    config.layout.stage_layers = layers;
+    config.schedule = mtlm_schedule_find("auto");
+    of_1f1b = config;
+    of_1f1b.layout.virtual_stages = 1;
+    of_1f1b.layout.placement = MTLM_PLACEMENT_LOOP;
+    of_1f1b.layout.stage_layers = (const int64_t[]){9, 3};
+    of_1f1b.schedule = mtlm_schedule_find("1f1b");
+    mtlm_search_schedule(&config, MTLM_KINDS_GIVEN, &no_machine);
+    assert_true(config.act_mem >= memory_of_two(&of_1f1b));
+}
+
+static void test_uneven_stages_have_the_memory_of_their_1f1b(void **state)
+{
+    (void) state;
+    check_uneven_stages(1, (const int64_t[]){9, 3});
+    check_uneven_stages(2, (const int64_t[]){5, 2, 1, 4});
+}
+
 static void test_an_order_beats_windows_within_the_memory(void **state)
 {
     struct mtlm_stage_times times;
@@ -435,6 +462,7 @@ int main(void)
         cmocka_unit_test(test_many_microbatches_get_the_schedule_of_few),
         cmocka_unit_test(test_auto_is_no_longer_than_zb_v),
         cmocka_unit_test(test_windows_of_1f1b_are_tried),
+        cmocka_unit_test(test_uneven_stages_have_the_memory_of_their_1f1b),
         cmocka_unit_test(test_an_order_beats_windows_within_the_memory),
         cmocka_unit_test(test_waits_count),
         cmocka_unit_test(test_one_search_serves_both_policies),
