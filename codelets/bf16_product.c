@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,11 +23,11 @@ struct compiled {
 };
 
 /* Shared by all threads.  Lives until the program ends: a job has few shapes.
- */
+ * lock: to add to the list; reading needs none. */
 static struct {
     pthread_mutex_t lock;
     dnnl_engine_t engine;
-    struct compiled *first;
+    struct compiled *_Atomic first;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 #define CHECK(call) check(call, #call, __LINE__)
@@ -66,16 +67,24 @@ const char *mtlm_bf16_product_describe(char *text, size_t bytes)
     return text;
 }
 
-/* Describes a matrix [rows, cols], stored transposed if trans. */
-static dnnl_memory_desc_t matrix(int64_t rows, int64_t cols, bool trans,
-                                 dnnl_data_type_t type)
+/* Describes a matrix [rows, cols], stored transposed if trans.  ld: elements
+ * between stored rows. */
+static dnnl_memory_desc_t part(int64_t rows, int64_t cols, bool trans,
+                               int64_t ld, dnnl_data_type_t type)
 {
     const dnnl_dims_t dims = {rows, cols};
-    const dnnl_dims_t strides = {trans ? 1 : cols, trans ? rows : 1};
+    const dnnl_dims_t strides = {trans ? 1 : ld, trans ? ld : 1};
     dnnl_memory_desc_t desc;
 
     CHECK(dnnl_memory_desc_init_by_strides(&desc, 2, dims, type, strides));
     return desc;
+}
+
+/* The same whose stored rows are contiguous. */
+static dnnl_memory_desc_t matrix(int64_t rows, int64_t cols, bool trans,
+                                 dnnl_data_type_t type)
+{
+    return part(rows, cols, trans, trans ? rows : cols, type);
 }
 
 /* Returns the attributes of the product: whether it adds, and that the caller
@@ -97,12 +106,16 @@ static dnnl_primitive_attr_t new_attributes(bool add)
     return attr;
 }
 
-/* oneDNN asks OpenMP for the threads of a primitive when the primitive is made.
- * The setting is the calling thread's. */
+/* oneDNN asks OpenMP for the threads of a primitive when the primitive is made,
+ * or when the primitive runs.  The setting is the calling thread's. */
 static void run_one_thread(void)
 {
+    static _Thread_local bool set;
     void (*set_threads)(int);
 
+    if (set)
+        return;
+    set = true;
     *(void **) &set_threads = dlsym(RTLD_DEFAULT, "omp_set_num_threads");
     if (set_threads)
         set_threads(1);
@@ -115,7 +128,6 @@ static struct compiled *compile(const struct mtlm_bf16_product *p, bool bias)
     dnnl_primitive_desc_t desc;
     dnnl_matmul_desc_t matmul;
 
-    run_one_thread();
     if (!all.engine)
         CHECK(dnnl_engine_create(&all.engine, dnnl_cpu, 0));
     made->product = *p;
@@ -143,20 +155,31 @@ static bool is_same(const struct mtlm_bf16_product *x,
            && x->single == y->single && x->add == y->add;
 }
 
-/* Returns the compiled product; the first call of its kind compiles. */
-static const struct compiled *find(const struct mtlm_bf16_product *product,
-                                   bool bias)
+/* Returns NULL if the product is not compiled. */
+static struct compiled *find(const struct mtlm_bf16_product *product, bool bias)
 {
-    struct compiled *found;
+    struct compiled *found = atomic_load(&all.first);
 
+    while (found && (!is_same(&found->product, product) || found->bias != bias))
+        found = found->next;
+    return found;
+}
+
+/* Returns the compiled product; the first call of its kind compiles. */
+static const struct compiled *get(const struct mtlm_bf16_product *product,
+                                  bool bias)
+{
+    struct compiled *found = find(product, bias);
+
+    run_one_thread();
+    if (found)
+        return found;
     pthread_mutex_lock(&all.lock);
-    for (found = all.first; found; found = found->next)
-        if (is_same(&found->product, product) && found->bias == bias)
-            break;
+    found = find(product, bias);
     if (!found) {
         found = compile(product, bias);
         found->next = all.first;
-        all.first = found;
+        atomic_store(&all.first, found);
     }
     pthread_mutex_unlock(&all.lock);
     return found;
@@ -170,22 +193,9 @@ static dnnl_memory_t new_memory(const dnnl_memory_desc_t *desc, const void *at)
     return memory;
 }
 
-void mtlm_bf16_product(const struct mtlm_bf16_product *product,
-                       const uint16_t *a, const uint16_t *b,
-                       const uint16_t *bias, void *c,
-                       struct mtlm_scratch *scratch)
+/* Runs the product and frees the memory objects. */
+static void execute(const struct compiled *with, int n, dnnl_exec_arg_t *arg)
 {
-    const struct compiled *with = find(product, bias);
-    dnnl_exec_arg_t arg[] = {
-        {DNNL_ARG_SRC, new_memory(&with->a, a)},
-        {DNNL_ARG_WEIGHTS, new_memory(&with->b, b)},
-        {DNNL_ARG_DST, new_memory(&with->c, c)},
-        {DNNL_ARG_SCRATCHPAD,
-         new_memory(&with->scratch,
-                    mtlm_scratch_get(
-                        scratch, dnnl_memory_desc_get_size(&with->scratch)))},
-        {DNNL_ARG_BIAS, bias ? new_memory(&with->bias_row, bias) : NULL}};
-    const int n = bias ? 5 : 4;
     dnnl_stream_t stream;
 
     CHECK(dnnl_stream_create(&stream, all.engine, dnnl_stream_default_flags));
@@ -193,4 +203,58 @@ void mtlm_bf16_product(const struct mtlm_bf16_product *product,
     CHECK(dnnl_stream_destroy(stream));
     for (int i = 0; i < n; i++)
         CHECK(dnnl_memory_destroy(arg[i].memory));
+}
+
+static dnnl_memory_t new_scratch(const struct compiled *with,
+                                 struct mtlm_scratch *scratch)
+{
+    const size_t bytes = dnnl_memory_desc_get_size(&with->scratch);
+
+    return new_memory(&with->scratch, mtlm_scratch_get(scratch, bytes));
+}
+
+void mtlm_bf16_product(const struct mtlm_bf16_product *product,
+                       const uint16_t *a, const uint16_t *b,
+                       const uint16_t *bias, void *c,
+                       struct mtlm_scratch *scratch)
+{
+    const struct compiled *with = get(product, bias);
+    dnnl_exec_arg_t arg[] = {
+        {DNNL_ARG_SRC, new_memory(&with->a, a)},
+        {DNNL_ARG_WEIGHTS, new_memory(&with->b, b)},
+        {DNNL_ARG_DST, new_memory(&with->c, c)},
+        {DNNL_ARG_SCRATCHPAD, new_scratch(with, scratch)},
+        {DNNL_ARG_BIAS, bias ? new_memory(&with->bias_row, bias) : NULL}};
+
+    execute(with, bias ? 5 : 4, arg);
+}
+
+void mtlm_bf16_product_of_parts(const struct mtlm_bf16_product *product,
+                                const uint16_t *a, int64_t lda,
+                                const uint16_t *b, int64_t ldb, float *c,
+                                int64_t ldc)
+{
+    const struct mtlm_bf16_product any = {.trans_a = product->trans_a,
+                                          .trans_b = product->trans_b,
+                                          .single = true,
+                                          .add = product->add,
+                                          .m = DNNL_RUNTIME_DIM_VAL,
+                                          .n = DNNL_RUNTIME_DIM_VAL,
+                                          .k = DNNL_RUNTIME_DIM_VAL};
+    const struct compiled *with = get(&any, false);
+    const int64_t m = product->m, n = product->n, k = product->k;
+    const dnnl_memory_desc_t of_a =
+        part(m, k, product->trans_a, lda, dnnl_bf16);
+    const dnnl_memory_desc_t of_b =
+        part(k, n, product->trans_b, ldb, dnnl_bf16);
+    const dnnl_memory_desc_t of_c = part(m, n, false, ldc, dnnl_f32);
+    struct mtlm_scratch scratch = {0};
+
+    execute(with, 4,
+            (dnnl_exec_arg_t[]){
+                {DNNL_ARG_SRC, new_memory(&of_a, a)},
+                {DNNL_ARG_WEIGHTS, new_memory(&of_b, b)},
+                {DNNL_ARG_DST, new_memory(&of_c, c)},
+                {DNNL_ARG_SCRATCHPAD, new_scratch(with, &scratch)}});
+    mtlm_scratch_free(&scratch);
 }

@@ -35,6 +35,14 @@ void mtlm_bf16_product(const struct mtlm_bf16_product *product,
                        const uint16_t *bias, void *c,
                        struct mtlm_scratch *scratch);
 
+/* The same without bias on parts of matrices: rows of A, B and C are lda, ldb
+ * and ldc elements apart.  C is fp32 (product->single).  All sizes share what
+ * oneDNN compiles: also for products of many sizes. */
+void mtlm_bf16_product_of_parts(const struct mtlm_bf16_product *product,
+                                const uint16_t *a, int64_t lda,
+                                const uint16_t *b, int64_t ldb, float *c,
+                                int64_t ldc);
+
 /* Writes what multiplies to text [bytes]: "by oneDNN 2.6.3", or "in fp32: "
  * with the reason.  Returns text. */
 const char *mtlm_bf16_product_describe(char *text, size_t bytes);

@@ -395,6 +395,8 @@ struct mtlm_op {
     /* The same on MTLM_VALUE operands in bf16, not converted.  Called instead of
      * cpu where mtlm_bf16_product_here(); NULL: no such kernel. */
     mtlm_kernel *cpu_bf16;
+    /* Whether cpu_bf16 is faster than cpu; NULL: always. */
+    bool (*bf16_pays)(const struct mtlm_call *call);
     /* Enqueues one call on the device's stream without waiting.  ptr[i] is
      * operand i, in GPU memory; MTLM_VALUE operands have type call->value. */
     mtlm_kernel *cuda;

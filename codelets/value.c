@@ -17,6 +17,7 @@ static mtlm_kernel *kernel_of(const struct mtlm_call *call)
     const struct mtlm_op *op = mtlm_ops[call->kind];
 
     return call->value == MTLM_BF16 && op->cpu_bf16 && mtlm_bf16_product_here()
+                   && (!op->bf16_pays || op->bf16_pays(call))
                ? op->cpu_bf16
                : op->cpu;
 }

@@ -159,8 +159,9 @@ static int sets_for(const struct mtlm_call *call)
 static double seconds_of(const struct mtlm_call *call, const struct set *set,
                          int sets)
 {
-    static struct mtlm_scratch scratch;
-    const struct mtlm_context context = {.share = 1, .scratch = &scratch};
+    static struct mtlm_scratch scratch, wide;
+    const struct mtlm_context context = {
+        .share = 1, .scratch = &scratch, .wide = &wide};
     double best = 1e9;
 
     for (int i = 0; i <= SAMPLES; i++) {

@@ -25,15 +25,21 @@
 
 #include "config.h"
 
-#include <string.h>
-
-#include "codelets/attention/alibi.h"
 #include "codelets/attention/attention.h"
 #include "codelets/attention/attention_bwd.h"
 #include "codelets/attention/attention_fwd.h"
+#include "codelets/attention/attention_heads.h"
 #include "codelets/attention/attention_shape.h"
 #include "codelets/infer.h"
-#include "codelets/vector_math.h"
+
+/* Heads computed in mtlm_real. */
+static const struct mtlm_attention_way in_real = {
+    .bytes = sizeof(mtlm_real),
+    .fwd_scratch = mtlm_attention_fwd_scratch,
+    .bwd_scratch = mtlm_attention_bwd_scratch,
+    .fwd = mtlm_attention_fwd_head,
+    .bwd = mtlm_attention_bwd_head,
+};
 
 /* Counts two products of every query with every key, the convention of all
  * published counts, although causal attention never computes half of them.
@@ -67,47 +73,14 @@ static double attention_more_bwd_flops(const struct mtlm_call *call)
     return 2 * attention_more_flops(call);
 }
 
-/* Returns how many of the rows from position `first` on precede the padding. */
-static int64_t real_rows(int64_t rows, int64_t first, int64_t length)
+/* Short samples lose more time between the small products of their blocks than
+ * bf16 products gain.  A causal query sees half of the keys on average.  All
+ * parts of a sample are computed in one way. */
+static bool bf16_pays(const struct mtlm_call *call)
 {
-    const int64_t n = length - first;
+    const int64_t keys = call->attr.attention.seq_length;
 
-    return n < 0 ? 0 : n < rows ? n : rows;
-}
-
-/* Returns head n of sample j; other: the operand with the keys. */
-static struct mtlm_head head_of(void *const ptr[], const struct mtlm_call *call,
-                                const struct mtlm_context *context, int other,
-                                const int32_t *lengths, int64_t j, int n)
-{
-    const int64_t *dim = call->shape[ATT_QKV].dim;
-    const int64_t d = dim[2] / 3 / call->attr.attention.heads;
-    const int64_t at = j * dim[2] + 3 * d * n;
-    const int64_t first_query = call->attr.attention.first_query;
-    const int64_t first_key = call->attr.attention.first_key;
-    const mtlm_real c = call->attr.attention.coefficient;
-    const int number = call->attr.attention.first_head + n;
-
-    return (struct mtlm_head){
-        .dropout = &call->attr.attention.dropout,
-        .sample = context->sample + j,
-        .number = number,
-        .seq_length = call->attr.attention.seq_length,
-        .first_query = first_query,
-        .first_key = first_key,
-        .queries = real_rows(dim[0], first_query, lengths[j]),
-        .keys = real_rows(call->shape[other].dim[0], first_key, lengths[j]),
-        .causal = call->attr.attention.causal,
-        .d = d,
-        .ld = dim[1] * dim[2],
-        .ld_y = dim[1] * dim[2] / 3,
-        .scale = 1 / (mtlm_sqrt(d) * c),
-        .slope = mtlm_alibi_slope(number, call->attr.attention.alibi_heads) / c,
-        .coefficient = c,
-        .q = (const mtlm_real *) ptr[ATT_QKV] + at,
-        .k = (const mtlm_real *) ptr[other] + at + d,
-        .v = (const mtlm_real *) ptr[other] + at + 2 * d,
-    };
+    return keys >= (call->attr.attention.causal ? 384 : 192);
 }
 
 static int attention_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
@@ -120,47 +93,10 @@ static int attention_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
     return 0;
 }
 
-/* Sets y and lse of the padding: rows from `from` on. */
-static void pad_rows(int64_t from, int64_t rows, int64_t d, int64_t ld,
-                     mtlm_real *y, mtlm_real *lse)
-{
-    for (int64_t i = from; i < rows; i++) {
-        memset(y + i * ld, 0, d * sizeof(*y));
-        lse[i] = MTLM_ATTENTION_NO_LSE;
-    }
-}
-
-static void forward_heads(void *const ptr[], const struct mtlm_call *call,
-                          const struct mtlm_context *context, int other,
-                          int lengths, mtlm_real *y, mtlm_real *lse)
-{
-    const int64_t s = call->shape[ATT_QKV].dim[0],
-                  b = call->shape[ATT_QKV].dim[1];
-    const bool merge = other != ATT_QKV;
-    const int heads = call->attr.attention.heads;
-    const int64_t d = mtlm_shape_cols(&call->shape[ATT_QKV]) / 3 / heads;
-    mtlm_real *scratch = mtlm_scratch_get(
-        context->scratch,
-        mtlm_attention_fwd_scratch(call->shape[other].dim[0], d)
-            * sizeof(*scratch));
-
-    for (int64_t j = 0; j < b; j++)
-        for (int n = 0; n < heads; n++, lse += s) {
-            const struct mtlm_head head =
-                head_of(ptr, call, context, other, ptr[lengths], j, n);
-            mtlm_real *at = y + (j * heads + n) * head.d;
-
-            mtlm_attention_fwd_head(&head, merge, at, lse, scratch);
-            if (!merge)
-                pad_rows(head.queries, s, head.d, head.ld_y, at, lse);
-        }
-}
-
 static void attention_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
                               const struct mtlm_context *context)
 {
-    forward_heads(ptr, call, context, ATT_QKV, ATT_LENGTHS, ptr[ATT_Y],
-                  ptr[ATT_LSE]);
+    mtlm_attention_heads_fwd(&in_real, ptr, call, context);
 }
 
 const struct mtlm_op mtlm_op_attention_fwd = {
@@ -186,6 +122,8 @@ const struct mtlm_op mtlm_op_attention_fwd = {
                                {MTLM_GRAD_OF, ATT_Y},
                                {MTLM_GRAD_OF, ATT_QKV}}}}},
     .cpu = attention_fwd_cpu,
+    .cpu_bf16 = MTLM_BF16_KERNEL(attention_fwd),
+    .bf16_pays = bf16_pays,
     .cuda = MTLM_CUDA_KERNEL(attention_fwd),
 };
 
@@ -207,8 +145,7 @@ static void attention_more_fwd_cpu(void *const ptr[],
                                    const struct mtlm_call *call,
                                    const struct mtlm_context *context)
 {
-    forward_heads(ptr, call, context, ATTM_QKV_K, ATTM_LENGTHS, ptr[ATTM_Y],
-                  ptr[ATTM_LSE]);
+    mtlm_attention_heads_more_fwd(&in_real, ptr, call, context);
 }
 
 const struct mtlm_op mtlm_op_attention_more_fwd = {
@@ -237,6 +174,8 @@ const struct mtlm_op mtlm_op_attention_more_fwd = {
                                {MTLM_GRAD_OF, ATTM_QKV_Q},
                                {MTLM_GRAD_OF, ATTM_QKV_K}}}}},
     .cpu = attention_more_fwd_cpu,
+    .cpu_bf16 = MTLM_BF16_KERNEL(attention_more_fwd),
+    .bf16_pays = bf16_pays,
     .cuda = MTLM_CUDA_KERNEL(attention_more_fwd),
 };
 
@@ -253,70 +192,17 @@ static int attention_bwd_infer(struct mtlm_call *call, struct mtlm_error *err)
                                    call->shape[ATTB_QKV], err);
 }
 
-/* Operands of backward. */
-struct backward {
-    int other, lengths;
-    bool add; /* to dq and dkv */
-    const mtlm_real *y, *lse, *dy;
-    mtlm_real *dq, *dkv;
-};
-
-static void backward_heads(void *const ptr[], const struct mtlm_call *call,
-                           const struct mtlm_context *context,
-                           const struct backward *with)
-{
-    const int64_t s = call->shape[ATT_QKV].dim[0],
-                  b = call->shape[ATT_QKV].dim[1];
-    const int heads = call->attr.attention.heads;
-    const mtlm_real *lse = with->lse;
-    const int64_t d = mtlm_shape_cols(&call->shape[ATT_QKV]) / 3 / heads;
-    mtlm_real *scratch = mtlm_scratch_get(
-        context->scratch,
-        mtlm_attention_bwd_scratch(call->shape[with->other].dim[0], d)
-            * sizeof(*scratch));
-
-    for (int64_t j = 0; j < b; j++)
-        for (int n = 0; n < heads; n++, lse += s) {
-            const struct mtlm_head head = head_of(
-                ptr, call, context, with->other, ptr[with->lengths], j, n);
-            const int64_t at = (j * heads + n) * head.d;
-            mtlm_real *dq = with->dq + 3 * at, *dkv = with->dkv + 3 * at;
-
-            mtlm_attention_bwd_head(&head, with->add, with->y + at, lse,
-                                    with->dy + at, dq, dkv + d, dkv + 2 * d,
-                                    scratch);
-            for (int64_t i = head.queries; i < s && !with->add; i++)
-                memset(dq + i * head.ld, 0, 3 * d * sizeof(*dq));
-        }
-}
-
-static struct backward of_one_part(void *const ptr[], bool add)
-{
-    return (struct backward){.other = ATTB_QKV,
-                             .lengths = ATTB_LENGTHS,
-                             .add = add,
-                             .y = ptr[ATTB_Y],
-                             .lse = ptr[ATTB_LSE],
-                             .dy = ptr[ATTB_DY],
-                             .dq = ptr[ATTB_DQKV],
-                             .dkv = ptr[ATTB_DQKV]};
-}
-
 static void attention_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
                               const struct mtlm_context *context)
 {
-    const struct backward with = of_one_part(ptr, false);
-
-    backward_heads(ptr, call, context, &with);
+    mtlm_attention_heads_bwd(&in_real, ptr, call, context);
 }
 
 static void attention_bwd_add_cpu(void *const ptr[],
                                   const struct mtlm_call *call,
                                   const struct mtlm_context *context)
 {
-    const struct backward with = of_one_part(ptr, true);
-
-    backward_heads(ptr, call, context, &with);
+    mtlm_attention_heads_bwd_add(&in_real, ptr, call, context);
 }
 
 const struct mtlm_op mtlm_op_attention_bwd = {
@@ -336,6 +222,8 @@ const struct mtlm_op mtlm_op_attention_bwd = {
     .infer = attention_bwd_infer,
     .flops = attention_bwd_flops,
     .cpu = attention_bwd_cpu,
+    .cpu_bf16 = MTLM_BF16_KERNEL(attention_bwd),
+    .bf16_pays = bf16_pays,
     .cuda = MTLM_CUDA_KERNEL(attention_bwd),
 };
 
@@ -356,6 +244,8 @@ const struct mtlm_op mtlm_op_attention_bwd_add = {
     .infer = attention_bwd_infer,
     .flops = attention_bwd_flops,
     .cpu = attention_bwd_add_cpu,
+    .cpu_bf16 = MTLM_BF16_KERNEL(attention_bwd_add),
+    .bf16_pays = bf16_pays,
     .cuda = MTLM_CUDA_KERNEL(attention_bwd_add),
 };
 
@@ -383,16 +273,7 @@ static void attention_more_bwd_cpu(void *const ptr[],
                                    const struct mtlm_call *call,
                                    const struct mtlm_context *context)
 {
-    const struct backward with = {.other = ATTMB_QKV_K,
-                                  .lengths = ATTMB_LENGTHS,
-                                  .add = true,
-                                  .y = ptr[ATTMB_Y],
-                                  .lse = ptr[ATTMB_LSE],
-                                  .dy = ptr[ATTMB_DY],
-                                  .dq = ptr[ATTMB_DQKV_Q],
-                                  .dkv = ptr[ATTMB_DQKV_K]};
-
-    backward_heads(ptr, call, context, &with);
+    mtlm_attention_heads_more_bwd(&in_real, ptr, call, context);
 }
 
 const struct mtlm_op mtlm_op_attention_more_bwd = {
@@ -416,5 +297,7 @@ const struct mtlm_op mtlm_op_attention_more_bwd = {
     .infer = attention_more_bwd_infer,
     .flops = attention_more_bwd_flops,
     .cpu = attention_more_bwd_cpu,
+    .cpu_bf16 = MTLM_BF16_KERNEL(attention_more_bwd),
+    .bf16_pays = bf16_pays,
     .cuda = MTLM_CUDA_KERNEL(attention_more_bwd),
 };

@@ -88,7 +88,7 @@ void mtlm_attention_block_sums_over_seen(const struct mtlm_block *b,
 }
 
 void mtlm_attention_block_dropout_row(const struct mtlm_block *b, int64_t query,
-                                      int64_t n)
+                                      int64_t n, mtlm_real *factor)
 {
     const struct mtlm_head *head = b->head;
     const int64_t row =
@@ -96,5 +96,5 @@ void mtlm_attention_block_dropout_row(const struct mtlm_block *b, int64_t query,
 
     mtlm_dropout_factors(head->dropout, head->sample,
                          row * head->seq_length + head->first_key + b->k0, n,
-                         b->packed->factor);
+                         factor);
 }

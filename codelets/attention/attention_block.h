@@ -31,7 +31,7 @@ struct mtlm_head {
     /* score = scale q k^T + slope (k's position - q's position); the softmax
      * takes exp(coefficient score). */
     mtlm_real scale, slope, coefficient;
-    const mtlm_real *q, *k, *v; /* q [queries, d]; k, v [keys, d] */
+    const void *q, *k, *v; /* q [queries, d]; k, v [keys, d] */
 };
 
 /* Returns the number of keys that the query in row `query` sees. */
@@ -190,9 +190,8 @@ void mtlm_attention_block_sums_over_seen(const struct mtlm_block *b,
                                          mtlm_real *to);
 
 /* Writes the dropout factors of one query with the first n keys of the block to
- * packed->factor.  The factors depend on positions in the sample, not on
- * blocks. */
+ * factor.  The factors depend on positions in the sample, not on blocks. */
 void mtlm_attention_block_dropout_row(const struct mtlm_block *b, int64_t query,
-                                      int64_t n);
+                                      int64_t n, mtlm_real *factor);
 
 #endif /* MTLM_ATTENTION_BLOCK_H */

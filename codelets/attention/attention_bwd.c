@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "codelets/attention/attention_bwd.h"
+#include "codelets/attention/attention_row.h"
 #include "codelets/vector_math.h"
 
 int64_t mtlm_attention_bwd_scratch(int64_t keys, int64_t d)
@@ -24,31 +25,6 @@ static int64_t first_that_sees(const struct mtlm_block *b, int64_t key)
         head->first_key + b->k0 + key - head->first_query - b->q0;
 
     return !head->causal || first < 0 ? 0 : first;
-}
-
-/* Turns one query's scores and dprob = dy v^T into dropped probabilities and
- * gradients of the scores, in place. */
-static void backward_row(mtlm_real *score, mtlm_real *dprob,
-                         const mtlm_real *factor, int64_t n, mtlm_real scale,
-                         mtlm_real lse, mtlm_real delta)
-{
-    if (factor) {
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++) {
-            const mtlm_real p = mtlm_exp2(scale * score[i] - lse);
-
-            score[i] = p * factor[i];
-            dprob[i] = p * (dprob[i] * factor[i] - delta);
-        }
-    } else {
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++) {
-            const mtlm_real p = mtlm_exp2(scale * score[i] - lse);
-
-            score[i] = p;
-            dprob[i] = p * (dprob[i] - delta);
-        }
-    }
 }
 
 /* Adds weights^T [nk, nq] rows [nq, d] to `to` [nk, d], over the seen tiles. */
@@ -89,11 +65,12 @@ static void backward_block(const struct mtlm_block *b, const mtlm_real *lse,
         if (b->head->slope > 0)
             mtlm_block_add_alibi(b, i, n, p->score + i * MTLM_BLOCK_LD);
         if (drop && n > 0)
-            mtlm_attention_block_dropout_row(b, i, n);
-        backward_row(p->score + i * MTLM_BLOCK_LD, p->dprob + i * MTLM_BLOCK_LD,
-                     drop ? p->factor : NULL,
-                     mtlm_block_hide_unseen(p->score + i * MTLM_BLOCK_LD, n),
-                     scale, lse[i] * MTLM_LOG2_E, delta[i]);
+            mtlm_attention_block_dropout_row(b, i, n, p->factor);
+        mtlm_attention_row_gradient(
+            p->score + i * MTLM_BLOCK_LD, p->dprob + i * MTLM_BLOCK_LD,
+            drop ? p->factor : NULL,
+            mtlm_block_hide_unseen(p->score + i * MTLM_BLOCK_LD, n), scale,
+            lse[i] * MTLM_LOG2_E, delta[i]);
         mtlm_block_zero_unseen(p->score + i * MTLM_BLOCK_LD, n);
         mtlm_block_zero_unseen(p->dprob + i * MTLM_BLOCK_LD, n);
     }
@@ -121,19 +98,6 @@ static void unpack_rows(const mtlm_real *from, int64_t n, int64_t d,
     }
 }
 
-/* Not inlined: the compiler would walk several rows at once, which are far
- * apart. */
-static __attribute__((noinline)) mtlm_real dot(const mtlm_real *x,
-                                               const mtlm_real *y, int64_t n)
-{
-    mtlm_real sum = 0;
-
-#pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < n; i++)
-        sum += x[i] * y[i];
-    return sum;
-}
-
 static void backward_queries(const struct mtlm_head *head,
                              const struct mtlm_packed *p, int64_t q0,
                              const mtlm_real *y, const mtlm_real *lse,
@@ -141,14 +105,16 @@ static void backward_queries(const struct mtlm_head *head,
 {
     const int64_t nq = mtlm_block_least(MTLM_BLOCK_QUERIES, head->queries - q0);
     const int64_t keys = mtlm_head_seen(head, q0 + nq - 1);
+    const mtlm_real *q = head->q;
     mtlm_real delta[MTLM_BLOCK_QUERIES];
 
-    mtlm_attention_block_pack_queries(head->q + q0 * head->ld, head->ld, nq,
-                                      head->d, p->q);
+    mtlm_attention_block_pack_queries(q + q0 * head->ld, head->ld, nq, head->d,
+                                      p->q);
     mtlm_block_scale_rows(p->q, nq * p->d, head->scale);
     mtlm_attention_block_pack_queries(dy, head->ld_y, nq, head->d, p->o);
     for (int64_t i = 0; i < nq; i++)
-        delta[i] = dot(y + i * head->ld_y, p->o + i * p->d, head->d);
+        delta[i] = mtlm_attention_row_dot(y + i * head->ld_y, p->o + i * p->d,
+                                          head->d);
     for (int64_t k0 = 0; k0 < keys; k0 += MTLM_BLOCK_KEYS) {
         const struct mtlm_block b = {
             head, p, q0, nq, k0, mtlm_block_least(MTLM_BLOCK_KEYS, keys - k0)};
@@ -158,9 +124,9 @@ static void backward_queries(const struct mtlm_head *head,
 }
 
 void mtlm_attention_bwd_head(const struct mtlm_head *head, bool add,
-                             const mtlm_real *y, const mtlm_real *lse,
-                             const mtlm_real *dy, mtlm_real *dq, mtlm_real *dk,
-                             mtlm_real *dv, mtlm_real *scratch)
+                             const void *y, const mtlm_real *lse,
+                             const void *dy, void *dq, void *dk, void *dv,
+                             mtlm_real *scratch)
 {
     const int64_t ld = head->ld, d = head->d;
     const int64_t tiles = mtlm_tile_whole_tiles(head->keys) * d;
@@ -184,10 +150,10 @@ void mtlm_attention_bwd_head(const struct mtlm_head *head, bool add,
         const int64_t nq =
             mtlm_block_least(MTLM_BLOCK_QUERIES, head->queries - q0);
 
-        backward_queries(head, &p, q0, y + q0 * head->ld_y, lse + q0,
-                         dy + q0 * head->ld_y);
+        backward_queries(head, &p, q0, (const mtlm_real *) y + q0 * head->ld_y,
+                         lse + q0, (const mtlm_real *) dy + q0 * head->ld_y);
         unpack_rows(p.dq, nq, d, head->scale * head->coefficient, add,
-                    dq + q0 * ld, ld);
+                    (mtlm_real *) dq + q0 * ld, ld);
     }
     unpack_rows(p.dk, head->keys, d, head->coefficient, add, dk, ld);
     unpack_rows(p.dv, head->keys, d, 1, add, dv, ld);

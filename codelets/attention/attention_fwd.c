@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "codelets/attention/attention_fwd.h"
+#include "codelets/attention/attention_row.h"
 #include "codelets/vector_math.h"
 
 /* What is carried along the keys for each query of a block: the greatest
@@ -21,32 +22,6 @@ int64_t mtlm_attention_fwd_scratch(int64_t keys, int64_t d)
            + (MTLM_BLOCK_QUERIES + 1) * MTLM_BLOCK_LD;
 }
 
-/* Replaces the scores of one query by 2^(scale score - max).  max: the greatest
- * scale score so far.  Rescales o, the sums over earlier keys, to the new
- * maximum. */
-static void softmax_row(mtlm_real *score, int64_t n, mtlm_real scale,
-                        mtlm_real *max, mtlm_real *sum, mtlm_real *o, int64_t d)
-{
-    const mtlm_real before = *max;
-    mtlm_real m = score[0], part = 0, ratio;
-
-#pragma omp simd reduction(max : m)
-    for (int64_t i = 0; i < n; i++)
-        m = score[i] > m ? score[i] : m;
-    m *= scale;
-    m = before > m ? before : m;
-#pragma omp simd reduction(+ : part)
-    for (int64_t i = 0; i < n; i++) {
-        score[i] = mtlm_exp2(scale * score[i] - m);
-        part += score[i];
-    }
-    ratio = mtlm_exp2(before - m);
-    *sum = *sum * ratio + part;
-    *max = m;
-    if (before > -INFINITY && ratio < 1)
-        mtlm_block_scale_rows(o, d, ratio);
-}
-
 static void forward_block(const struct mtlm_block *b, struct carry *carry,
                           bool first)
 {
@@ -61,14 +36,13 @@ static void forward_block(const struct mtlm_block *b, struct carry *carry,
         if (b->head->slope > 0)
             mtlm_block_add_alibi(b, i, n, row);
         if (n > 0)
-            softmax_row(row, mtlm_block_hide_unseen(row, n), scale,
-                        &carry->max[i], &carry->sum[i], p->o + i * p->d, p->d);
+            mtlm_attention_row_softmax(row, mtlm_block_hide_unseen(row, n),
+                                       scale, &carry->max[i], &carry->sum[i],
+                                       p->o + i * p->d, p->d);
         mtlm_block_zero_unseen(row, n);
         if (b->head->dropout->p > 0 && n > 0) {
-            mtlm_attention_block_dropout_row(b, i, n);
-#pragma omp simd
-            for (int64_t c = 0; c < n; c++)
-                row[c] *= p->factor[c];
+            mtlm_attention_block_dropout_row(b, i, n, p->factor);
+            mtlm_attention_row_drop(row, p->factor, n);
         }
     }
     mtlm_attention_block_sums_over_seen(b, p->score, p->v, first, p->o);
@@ -80,10 +54,11 @@ static void forward_queries(const struct mtlm_head *head,
 {
     const int64_t nq = mtlm_block_least(MTLM_BLOCK_QUERIES, head->queries - q0);
     const int64_t keys = mtlm_head_seen(head, q0 + nq - 1);
+    const mtlm_real *q = head->q;
     struct carry carry;
 
-    mtlm_attention_block_pack_queries(head->q + q0 * head->ld, head->ld, nq,
-                                      head->d, p->q);
+    mtlm_attention_block_pack_queries(q + q0 * head->ld, head->ld, nq, head->d,
+                                      p->q);
     mtlm_block_scale_rows(p->q, nq * p->d, head->scale);
     if (merge)
         mtlm_attention_block_pack_queries(y, head->ld_y, nq, head->d, p->o);
@@ -108,13 +83,14 @@ static void forward_queries(const struct mtlm_head *head,
     }
 }
 
-void mtlm_attention_fwd_head(const struct mtlm_head *head, bool merge,
-                             mtlm_real *y, mtlm_real *lse, mtlm_real *scratch)
+void mtlm_attention_fwd_head(const struct mtlm_head *head, bool merge, void *y,
+                             mtlm_real *lse, mtlm_real *scratch)
 {
     struct mtlm_packed p = mtlm_attention_block_pack_head(head, &scratch);
 
     p.v = mtlm_attention_block_scratch_take(&scratch, head->keys * p.d);
     mtlm_tile_pack_rows(head->v, head->ld, head->keys, head->d, p.v);
     for (int64_t q0 = 0; q0 < head->queries; q0 += MTLM_BLOCK_QUERIES)
-        forward_queries(head, &p, q0, merge, y + q0 * head->ld_y, lse + q0);
+        forward_queries(head, &p, q0, merge, (mtlm_real *) y + q0 * head->ld_y,
+                        lse + q0);
 }

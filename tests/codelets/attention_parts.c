@@ -13,21 +13,22 @@ struct parts {
     int64_t sample;
     int64_t width; /* of a row of y; three times that of qkv */
     void *lengths;
-    mtlm_real *qkv, *y, *dy, *dqkv;
+    void *qkv, *y, *dy, *dqkv; /* of whole->value */
     mtlm_real *lse[PARTS_AT_MOST];
 };
 
-static mtlm_real *rows(const struct parts *p, mtlm_real *x, int part,
-                       int64_t width)
+static void *rows(const struct parts *p, void *x, int part, int64_t width)
 {
-    return x + p->cut[part] * width;
+    return (char *) x
+           + p->cut[part] * width * mtlm_dtype_bytes(p->whole->value);
 }
 
 /* The queries of part q and the keys of part k. */
 static struct mtlm_call call_of(const struct parts *p, enum mtlm_op_kind kind,
                                 int q, int k)
 {
-    struct mtlm_call call = {.kind = kind, .attr = p->whole->attr};
+    struct mtlm_call call = {
+        .kind = kind, .value = p->whole->value, .attr = p->whole->attr};
     const int64_t *dim = p->whole->shape[0].dim;
     const int64_t sq = p->cut[q + 1] - p->cut[q];
     const int64_t sk = p->cut[k + 1] - p->cut[k];
@@ -55,9 +56,9 @@ static struct mtlm_call call_of(const struct parts *p, enum mtlm_op_kind kind,
 
 static void forward(const struct parts *p, int q, int k)
 {
-    mtlm_real *y = rows(p, p->y, q, p->width);
-    mtlm_real *qkv_q = rows(p, p->qkv, q, 3 * p->width);
-    mtlm_real *qkv_k = rows(p, p->qkv, k, 3 * p->width);
+    void *y = rows(p, p->y, q, p->width);
+    void *qkv_q = rows(p, p->qkv, q, 3 * p->width);
+    void *qkv_k = rows(p, p->qkv, k, 3 * p->width);
 
     if (q == k)
         run_op(call_of(p, MTLM_OP_ATTENTION_FWD, q, k),
@@ -69,12 +70,12 @@ static void forward(const struct parts *p, int q, int k)
 
 static void backward(const struct parts *p, int q, int k)
 {
-    mtlm_real *y = rows(p, p->y, q, p->width);
-    mtlm_real *dy = rows(p, p->dy, q, p->width);
-    mtlm_real *qkv_q = rows(p, p->qkv, q, 3 * p->width);
-    mtlm_real *qkv_k = rows(p, p->qkv, k, 3 * p->width);
-    mtlm_real *dqkv_q = rows(p, p->dqkv, q, 3 * p->width);
-    mtlm_real *dqkv_k = rows(p, p->dqkv, k, 3 * p->width);
+    void *y = rows(p, p->y, q, p->width);
+    void *dy = rows(p, p->dy, q, p->width);
+    void *qkv_q = rows(p, p->qkv, q, 3 * p->width);
+    void *qkv_k = rows(p, p->qkv, k, 3 * p->width);
+    void *dqkv_q = rows(p, p->dqkv, q, 3 * p->width);
+    void *dqkv_k = rows(p, p->dqkv, k, 3 * p->width);
 
     if (q == k)
         run_op(call_of(p, MTLM_OP_ATTENTION_BWD_ADD, q, k),
@@ -88,9 +89,8 @@ static void backward(const struct parts *p, int q, int k)
 }
 
 void run_attention_parts(const struct mtlm_call *whole, const int64_t *cut,
-                         int n, const mtlm_real *qkv, const int32_t *lengths,
-                         const mtlm_real *dy, mtlm_real *y, mtlm_real *dqkv,
-                         int64_t sample)
+                         int n, const void *qkv, const int32_t *lengths,
+                         const void *dy, void *y, void *dqkv, int64_t sample)
 {
     const int64_t *dim = whole->shape[0].dim;
     const bool causal = whole->attr.attention.causal;
@@ -100,9 +100,9 @@ void run_attention_parts(const struct mtlm_call *whole, const int64_t *cut,
                       .sample = sample,
                       .width = dim[1] * dim[2] / 3,
                       .lengths = (void *) lengths,
-                      .qkv = (mtlm_real *) qkv,
+                      .qkv = (void *) qkv,
                       .y = y,
-                      .dy = (mtlm_real *) dy,
+                      .dy = (void *) dy,
                       .dqkv = dqkv};
 
     for (int q = 0; q < n; q++) {
@@ -113,7 +113,8 @@ void run_attention_parts(const struct mtlm_call *whole, const int64_t *cut,
             if (k != q)
                 forward(&p, q, k);
     }
-    memset(dqkv, 0, mtlm_shape_elems(&whole->shape[0]) * sizeof(*dqkv));
+    memset(dqkv, 0,
+           mtlm_shape_elems(&whole->shape[0]) * mtlm_dtype_bytes(whole->value));
     for (int q = n - 1; q >= 0; q--) {
         for (int k = (causal ? q : n) - 1; k >= 0; k--)
             if (k != q)

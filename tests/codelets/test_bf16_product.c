@@ -18,6 +18,7 @@
 #include "codelets/bf16_product.h"
 #include "codelets/speed.h"
 #include "runtime/base/value16.h"
+#include "tests/codelets/bf16_values.h"
 #include "tests/codelets/support.h"
 
 /* Two sizes of products: with and without whole blocks. */
@@ -26,17 +27,6 @@ struct sizes {
 };
 static const struct sizes sizes[] = {
     {1, 1, 1, 1}, {5, 7, 33, 51}, {16, 4, 96, 704}};
-
-/* N(0, 1) in bf16, and the same numbers in *wide. */
-static uint16_t *new_values(int64_t n, uint64_t seed, mtlm_real **wide)
-{
-    uint16_t *values = mtlm_calloc(n, sizeof(*values));
-
-    *wide = new_normal(n, seed);
-    mtlm_value16_round(MTLM_BF16, *wide, n, values);
-    mtlm_value16_widen(MTLM_BF16, values, n, *wide);
-    return values;
-}
 
 /* An operand: element (row, col) is at[row * rs + col * cs]. */
 struct matrix {
@@ -86,9 +76,9 @@ static void check_forward(struct sizes z)
     const struct mtlm_shape x_shape = MTLM_SHAPE(z.s, z.b, z.k);
     const struct mtlm_shape weight_shape = MTLM_SHAPE(z.n, z.k);
     mtlm_real *x, *weight, *bias;
-    uint16_t *x16 = new_values(m * z.k, 1, &x);
-    uint16_t *weight16 = new_values(z.n * z.k, 2, &weight);
-    uint16_t *bias16 = new_values(z.n, 3, &bias);
+    uint16_t *x16 = new_bf16(m * z.k, 1, &x);
+    uint16_t *weight16 = new_bf16(z.n * z.k, 2, &weight);
+    uint16_t *bias16 = new_bf16(z.n, 3, &bias);
     uint16_t *y = mtlm_calloc(m * z.n, sizeof(*y));
     const struct matrix a = {x, z.k, 1}, b = {weight, 1, z.k};
 
@@ -123,9 +113,9 @@ static void check_dgrad(struct sizes z)
                                        MTLM_SHAPE(z.n, z.k),
                                        MTLM_SHAPE(z.s, z.b, z.k)}};
     mtlm_real *dy, *weight, *before;
-    uint16_t *dy16 = new_values(m * z.n, 1, &dy);
-    uint16_t *weight16 = new_values(z.n * z.k, 2, &weight);
-    uint16_t *dx = new_values(m * z.k, 3, &before);
+    uint16_t *dy16 = new_bf16(m * z.n, 1, &dy);
+    uint16_t *weight16 = new_bf16(z.n * z.k, 2, &weight);
+    uint16_t *dx = new_bf16(m * z.k, 3, &before);
     const struct matrix a = {dy, z.n, 1}, b = {weight, z.k, 1};
 
     call.kind = MTLM_OP_LINEAR_DGRAD_ADD;
@@ -147,8 +137,8 @@ static void check_wgrad(struct sizes z)
         .shape = {MTLM_SHAPE(z.s, z.b, z.k), MTLM_SHAPE(z.s, z.b, z.n),
                   MTLM_SHAPE(z.n, z.k), MTLM_SHAPE(z.n)}};
     mtlm_real *x, *dy;
-    uint16_t *x16 = new_values(m * z.k, 1, &x);
-    uint16_t *dy16 = new_values(m * z.n, 2, &dy);
+    uint16_t *x16 = new_bf16(m * z.k, 1, &x);
+    uint16_t *dy16 = new_bf16(m * z.n, 2, &dy);
     mtlm_real *before = new_normal(z.n * z.k, 3), *bias = new_normal(z.n, 4);
     mtlm_real *dweight = new_normal(z.n * z.k, 3), *dbias = new_normal(z.n, 4);
     mtlm_real *ones = new_zeros(m);
@@ -201,10 +191,10 @@ static void test_gelu_between_products(void **state)
     const struct mtlm_shape x = MTLM_SHAPE(5, 7, K), y = MTLM_SHAPE(5, 7, N);
     const struct mtlm_shape weight = MTLM_SHAPE(N, K);
     mtlm_real *unused[4], v, d;
-    uint16_t *x16 = new_values(ROWS * K, 1, &unused[0]);
-    uint16_t *weight16 = new_values(N * K, 2, &unused[1]);
-    uint16_t *bias16 = new_values(N, 3, &unused[2]);
-    uint16_t *dy16 = new_values(ROWS * N, 4, &unused[3]);
+    uint16_t *x16 = new_bf16(ROWS * K, 1, &unused[0]);
+    uint16_t *weight16 = new_bf16(N * K, 2, &unused[1]);
+    uint16_t *bias16 = new_bf16(N, 3, &unused[2]);
+    uint16_t *dy16 = new_bf16(ROWS * N, 4, &unused[3]);
     uint16_t pre[ROWS * N], y16[ROWS * N], plain[ROWS * K], dpre[ROWS * K];
 
     (void) state;
@@ -240,12 +230,25 @@ static void test_gelu_between_products(void **state)
 
 #if HAVE_ONEDNN
 
+/* Skips a test where the processor has no instructions for bf16. */
+static void need_instructions(void)
+{
+    char text[160];
+
+    if (mtlm_bf16_product_here())
+        return;
+    print_message("# products are %s\n",
+                  mtlm_bf16_product_describe(text, sizeof(text)));
+    skip();
+}
+
 enum { M = 150, N = 100, K = 700 };
 
 struct work {
     struct mtlm_bf16_product product;
     const uint16_t *a, *b;
     float *c;
+    int64_t ld; /* of parts of matrices, for all three; 0: whole ones */
 };
 
 static void *run(void *arg)
@@ -253,23 +256,34 @@ static void *run(void *arg)
     const struct work *work = arg;
     struct mtlm_scratch scratch = {0};
 
-    mtlm_bf16_product(&work->product, work->a, work->b, NULL, work->c,
-                      &scratch);
+    if (work->ld)
+        mtlm_bf16_product_of_parts(&work->product, work->a, work->ld, work->b,
+                                   work->ld, work->c, work->ld);
+    else
+        mtlm_bf16_product(&work->product, work->a, work->b, NULL, work->c,
+                          &scratch);
     mtlm_scratch_free(&scratch);
     return NULL;
+}
+
+static void run_in_a_thread(struct work *work)
+{
+    pthread_t thread;
+
+    assert_int_equal(pthread_create(&thread, NULL, run, work), 0);
+    pthread_join(thread, NULL);
 }
 
 /* Rows on their own, in another thread, at odd addresses: the same bits. */
 static void test_rows_keep_their_bits(void **state)
 {
     mtlm_real *unused[2];
-    uint16_t *a = new_values(M * K + 1, 1, &unused[0]);
-    uint16_t *b = new_values(N * K + 1, 2, &unused[1]);
+    uint16_t *a = new_bf16(M * K + 1, 1, &unused[0]);
+    uint16_t *b = new_bf16(N * K + 1, 2, &unused[1]);
     float *all = new_undefined(M * N), *part = new_undefined(M * N);
 
     (void) state;
-    if (!mtlm_bf16_product_here())
-        skip();
+    need_instructions();
     for (int trans = 0; trans < 2; trans++) {
         struct work work = {
             {.trans_b = trans, .single = true, .m = M, .n = N, .k = K},
@@ -282,17 +296,60 @@ static void test_rows_keep_their_bits(void **state)
         memmove(b, b + 1, N * K * sizeof(*b));
         work.a = a, work.b = b, work.c = part;
         for (int m = 1; m <= M; m = m < 20 ? m + 1 : m + 65) {
-            pthread_t thread;
-
             work.product.m = m;
-            assert_int_equal(pthread_create(&thread, NULL, run, &work), 0);
-            pthread_join(thread, NULL);
+            run_in_a_thread(&work);
             assert_memory_equal(all, part, m * N * sizeof(*all));
         }
         memmove(a + 1, a, M * K * sizeof(*a));
         memmove(b + 1, b, N * K * sizeof(*b));
     }
     free(a), free(b), free(all), free(part), free(unused[0]), free(unused[1]);
+}
+
+/* Products of parts [m, k] and [k, n] of matrices with rows of PART_LD, in two
+ * threads at different addresses: the sums, the same bits, and nothing else
+ * of C is written. */
+enum { PART_M = 37, PART_N = 29, PART_K = 53, PART_LD = 60 };
+
+static void check_part(bool trans_a, bool trans_b, bool add)
+{
+    enum { ALL = PART_LD * PART_LD };
+    mtlm_real *a, *b, *before = new_normal(ALL, 3), *sums = new_normal(ALL, 3);
+    uint16_t *a16 = new_bf16(ALL, 1, &a), *b16 = new_bf16(ALL, 2, &b);
+    float *c = new_normal(ALL, 3), *again = new_normal(ALL + 1, 3);
+    struct work work = {{trans_a, trans_b, true, add, PART_M, PART_N, PART_K},
+                        a16,
+                        b16,
+                        c,
+                        PART_LD};
+
+    run(&work);
+    memmove(again + 1, before, ALL * sizeof(*again));
+    work.c = again + 1;
+    run_in_a_thread(&work);
+    assert_memory_equal(again + 1, c, ALL * sizeof(*c));
+    for (int64_t i = 0; i < ALL; i++)
+        if (i / PART_LD >= PART_M || i % PART_LD >= PART_N)
+            assert_true(c[i] == before[i]);
+    for (int64_t i = 0; i < PART_M; i++)
+        for (int64_t j = 0; j < PART_N; j++) {
+            sums[i * PART_N + j] = c[i * PART_LD + j];
+            before[i * PART_N + j] = before[i * PART_LD + j];
+        }
+    check_product(
+        (struct matrix){a, trans_a ? 1 : PART_LD, trans_a ? PART_LD : 1},
+        (struct matrix){b, trans_b ? 1 : PART_LD, trans_b ? PART_LD : 1},
+        PART_M, PART_N, PART_K, NULL, add ? before : NULL, sums, false);
+    free(a), free(b), free(before), free(sums), free(a16), free(b16);
+    free(c), free(again);
+}
+
+static void test_parts_of_matrices(void **state)
+{
+    (void) state;
+    need_instructions();
+    for (int i = 0; i < 8; i++)
+        check_part(i & 1, i & 2, i & 4);
 }
 
 static int count_threads(void)
@@ -310,23 +367,22 @@ static int count_threads(void)
 static void test_a_product_starts_no_thread(void **state)
 {
     mtlm_real *unused[2];
-    uint16_t *a = new_values(512 * K, 1, &unused[0]);
-    uint16_t *b = new_values(512 * K, 2, &unused[1]);
+    uint16_t *a = new_bf16(512 * K, 1, &unused[0]);
+    uint16_t *b = new_bf16(512 * K, 2, &unused[1]);
     struct work work = {{.single = true, .m = 512, .n = 512, .k = K},
                         a,
                         b,
                         new_undefined(512 * 512)};
     const int before = count_threads();
-    pthread_t thread;
 
     (void) state;
-    if (!mtlm_bf16_product_here())
-        skip();
-    /* OpenMP gives a new thread all cores. */
-    assert_int_equal(pthread_create(&thread, NULL, run, &work), 0);
-    pthread_join(thread, NULL);
-    run(&work);
-    assert_int_equal(count_threads(), before);
+    need_instructions();
+    for (int parts = 0; parts < 2; parts++) {
+        work.ld = parts * K;
+        run_in_a_thread(&work); /* OpenMP gives a new thread all cores */
+        run(&work);
+        assert_int_equal(count_threads(), before);
+    }
     free(a), free(b), free(work.c), free(unused[0]), free(unused[1]);
 }
 
@@ -336,8 +392,7 @@ static void test_the_measured_speed_is_that_of_bf16(void **state)
     double bf16 = 0, single = 0;
 
     (void) state;
-    if (!mtlm_bf16_product_here())
-        skip();
+    need_instructions();
     for (int i = 0; i < 30; i++) {
         bf16 = fmax(bf16, mtlm_speed_flops(true, 256, 512));
         single = fmax(single, mtlm_speed_flops(false, 256, 512));
@@ -352,6 +407,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #if HAVE_ONEDNN
         /* First: OpenMP keeps threads. */
+        cmocka_unit_test(test_parts_of_matrices),
         cmocka_unit_test(test_a_product_starts_no_thread),
 #endif
         cmocka_unit_test(test_forward),
