@@ -5,9 +5,11 @@ import dataclasses
 import glob
 import json
 import os
+import re
 import statistics
 import subprocess
 import tempfile
+import threading
 
 from bench import machine
 from bench.ours import Failure
@@ -106,32 +108,99 @@ def start(setting, options, rank, errors):
         raise Failure(f"--python {setting.python}: {error.strerror}") from error
 
 
-def run(setting, options, watch=None):
-    """All that the first process says, one dict per line; watch(dict) sees
-    each when it comes."""
-    with tempfile.TemporaryDirectory() as directory:
-        options = dict(options, meet=os.path.join(directory, "meet"))
-        errors = open(os.path.join(directory, "errors"), "w+")
-        processes = [
-            start(setting, options, rank, errors)
-            for rank in range(setting.processes)
-        ]
-        said = []
-        for line in processes[0].stdout:
-            said.append(json.loads(line))
-            if watch:
-                watch(said[-1], processes)
+# Seconds in which a process that is alive says something, or ends behind the
+# first one.  Compiling takes longer than anything else.
+SILENCE, SILENCE_COMPILED = 120, 600
+
+
+class Processes:
+    """Those of a run.  None of them outlives the block."""
+
+    def __init__(self, setting, options, errors):
+        self.limit = SILENCE_COMPILED if setting.compiled else SILENCE
+        self.late, self.all = False, []
+        try:
+            for rank in range(setting.processes):
+                self.all.append(start(setting, options, rank, errors))
+        except Failure:
+            self.end()
+            raise
+
+    def kill(self):
+        for process in self.all:
+            process.kill()
+
+    def end(self):
+        self.kill()
+        for process in self.all:
+            process.wait()
+            if process.stdout:
+                process.stdout.close()
+
+    def give_up(self):
+        self.late = True
+        self.kill()
+
+    def lines(self):
+        """Of the first one; a long silence ends all."""
+        while True:
+            timer = threading.Timer(self.limit, self.give_up)
+            timer.start()
+            line = self.all[0].stdout.readline()
+            timer.cancel()
+            if not line:
+                return
+            yield line
+
+    def why(self):
+        """Waits for their ends.  None, or what went wrong, in words."""
         failed = False
-        for process in processes:
+        for process in self.all:
             # One that has lost its peer may wait for it for long.
             if failed:
                 process.kill()
-            failed = process.wait() != 0 or failed
-        errors.seek(0)
-        if failed:
-            text = errors.read()[-2000:]
-            raise Failure(f"PyTorch ({setting.text()}): {text}")
-        errors.close()
+            try:
+                failed = process.wait(self.limit) != 0 or failed
+            except subprocess.TimeoutExpired:
+                self.give_up()
+                failed = process.wait() != 0
+        if self.late:
+            return f"it did nothing for {self.limit} s"
+        return "it failed" if failed else None
+
+
+ERROR = re.compile(r"^[\w.]*(Error|Exception)\b.*", re.M)
+
+
+def cause(file):
+    """A line: the first error that a process wrote of; then all of the end."""
+    file.seek(0)
+    text = file.read()
+    error = ERROR.search(text)
+    lines = text.strip().split("\n")
+    return (error[0] if error else lines[-1])[:300] + "\n" + text[-2000:]
+
+
+def run(setting, options, watch=None):
+    """All that the first process says, one dict per line; watch(dict) sees
+    each when it comes."""
+    said = []
+    with tempfile.TemporaryDirectory() as directory:
+        options = dict(options, meet=os.path.join(directory, "meet"))
+        with open(os.path.join(directory, "errors"), "w+") as errors:
+            processes = Processes(setting, options, errors)
+            try:
+                for line in processes.lines():
+                    said.append(json.loads(line))
+                    if watch:
+                        watch(said[-1], processes.all)
+                why = processes.why()
+            finally:
+                processes.end()
+            if why:
+                raise Failure(
+                    f"PyTorch ({setting.text()}): {why}: {cause(errors)}"
+                )
     return said
 
 

@@ -572,6 +572,48 @@ class Setting(unittest.TestCase):
             self.assertEqual(2 in found, two)
 
 
+class Processes(unittest.TestCase):
+    """Of PyTorch, that do not do what they are to."""
+
+    def run_script(self, text, processes=2):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "python")
+            with open(path, "w") as file:
+                file.write("#!/bin/sh\n" + text)
+            os.chmod(path, 0o755)
+            return theirs.run(setting_of(python=path, processes=processes), {})
+
+    def why(self, *words):
+        with self.assertRaises(ours.Failure) as raised:
+            self.run_script(*words)
+        return str(raised.exception).split("\n")[0]
+
+    def test_all_that_the_first_one_says_comes_back(self):
+        said = self.run_script("echo '{}'; echo '{\"a\": 1}'\n")
+        self.assertEqual(said, [{}, {"a": 1}])
+
+    def test_a_hang_ends(self):
+        with unittest.mock.patch.object(theirs, "SILENCE", 1):
+            found = self.why("echo '{}'; exec sleep 1000\n")
+        self.assertIn("it did nothing for 1 s", found)
+
+    def test_a_process_that_outlives_the_first_one_ends(self):
+        script = "case $2 in *'\"rank\": 1'*) exec sleep 1000 ;; esac\n"
+        with unittest.mock.patch.object(theirs, "SILENCE", 1):
+            self.assertIn("it did nothing for 1 s", self.why(script))
+
+    def test_the_first_error_is_the_cause(self):
+        found = self.why(
+            "case $2 in *'\"rank\": 1'*) exit ;; esac\n"
+            "echo 'ValueError: too few' >&2; echo 'RuntimeError: closed' >&2\n"
+            "exit 1\n"
+        )
+        self.assertTrue(found.endswith("it failed: ValueError: too few"), found)
+
+    def test_a_failure_without_words_is_one(self):
+        self.assertIn("it failed", self.why("exit 3\n"))
+
+
 class BadInput(unittest.TestCase):
     """What is wrong is said before anything is measured."""
 
