@@ -4,6 +4,7 @@ is fast, and the same weights and samples for both."""
 import dataclasses
 import json
 import os
+import statistics
 
 from bench import figures, machine, theirs
 from bench.ours import Failure, Ours
@@ -93,14 +94,33 @@ class Comparison:
             f" OpenBLAS gives {figures.PEER_GEMM} of our speed"
         )
 
-    def search(self, case, files, blas, layout=None, **more):
+    def few(
+        self,
+        setting,
+        case,
+        files,
+        layout=None,
+        iterations=theirs.ITERATIONS,
+        **more,
+    ):
+        """A run of few iterations, and an iteration's seconds."""
+        run = theirs.train(
+            *(setting, case, files, theirs.WARM_UP, iterations, layout), **more
+        )
+        # One thread alone is not slowed down by who else runs.
+        alone = setting.threads == 1 and not layout
+        median = statistics.median(run["cpu" if alone else "seconds"])
+        self.say(f"  {median:8.3f} s  {setting.text()}")
+        return run, median
+
+    def search(self, case, files, blas, **more):
         """As theirs.search(), of all peers."""
         tried = {}
         for peer in self.peers:
             tried |= theirs.search(
-                *(peer.setting, peer.about, case, files, blas, self.say),
-                layout,
-                **more,
+                peer.setting,
+                theirs.variants(peer.setting, peer.about, case, blas),
+                lambda s: self.few(s, case, files, **more)[1],
             )
         return tried
 
@@ -116,6 +136,7 @@ class Comparison:
         return [
             {
                 "torch": p.about["torch"],
+                "megatron": p.about["megatron"],
                 "blas": p.blas(),
                 "gemm_share": p.share,
             }

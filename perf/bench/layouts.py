@@ -6,22 +6,24 @@ import dataclasses
 @dataclasses.dataclass(frozen=True)
 class Layout:
     """tensor processes share each layer; or one process per stage of so many
-    layers."""
+    layers; or each of the replicas has the whole model and its share of the
+    microbatches."""
 
     name: str
     tensor: int = 1
     stages: tuple = (12,)
+    replicas: int = 1
 
     @property
     def ranks(self):
-        return self.tensor * len(self.stages)
+        return self.tensor * len(self.stages) * self.replicas
 
     @property
     def even(self):
         return len(set(self.stages)) == 1
 
     def options(self):
-        """mtlm-dag's."""
+        """mtlm-dag's, which derives the replicas from the processes."""
         more = []
         if not self.even:
             more = ["--stage-layers", ",".join(map(str, self.stages))]
@@ -33,7 +35,11 @@ class Layout:
 
     def peer(self):
         """What peer.py is told."""
-        return {"tensor": self.tensor, "stages": self.stages}
+        return {
+            "tensor": self.tensor,
+            "stages": self.stages,
+            "replicas": self.replicas,
+        }
 
 
 # The last stage has the output layer, which takes as long as five to six
@@ -44,6 +50,7 @@ LAYOUTS = {
         Layout("P2", stages=(6, 6)),
         Layout("P2-9-3", stages=(9, 3)),
         Layout("T2", tensor=2),
+        Layout("D2", replicas=2),
     )
 }
 

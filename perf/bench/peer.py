@@ -5,6 +5,8 @@ Run by theirs.py; its argument is JSON.
 """
 
 import glob
+import importlib.metadata
+import importlib.util
 import json
 import os
 import resource
@@ -91,18 +93,16 @@ class Samples:
 
     def microbatches(self, iteration):
         begin = iteration * self.batch + self.first
-        for i in range(begin, begin + self.share, self.micro):
-            yield {n: f[i : i + self.micro] for n, f in self.fields.items()}
+        return [
+            {n: f[i : i + self.micro] for n, f in self.fields.items()}
+            for i in range(begin, begin + self.share, self.micro)
+        ]
 
-    def __len__(self):
-        return self.share // self.micro
 
-
-def iterate(model, wrapped, adam, samples, iteration, autocast):
-    """One iteration; the mean losses of this rank."""
-    count, losses = len(samples), None
-    adam.zero_grad(set_to_none=True)
-    for i, batch in enumerate(samples.microbatches(iteration)):
+def accumulate(model, wrapped, batches, autocast=False):
+    """The gradients of an iteration; the mean losses of this rank."""
+    count, losses = len(batches), None
+    for i, batch in enumerate(batches):
         more = wrapped is not model and i + 1 < count
         if more:
             wrapped.require_backward_grad_sync = False
@@ -113,8 +113,14 @@ def iterate(model, wrapped, adam, samples, iteration, autocast):
             wrapped.require_backward_grad_sync = True
         each = torch.stack([x.detach() for x in each]) / count
         losses = each if losses is None else losses + each
-    adam.step()
     return losses
+
+
+def replicated(model):
+    """All-reduces buckets of gradients under the backward pass."""
+    return torch.nn.parallel.DistributedDataParallel(
+        model, gradient_as_bucket_view=True
+    )
 
 
 def over_ranks(losses, usage, ranks):
@@ -132,13 +138,13 @@ def usage():
     return now.ru_utime + now.ru_stime, now.ru_nivcsw
 
 
-def load(model, directory, part=lambda name, whole: whole):
+def load(model, directory, part=lambda name, weights: weights[name]):
     """What mtlm-dag --dump-first-step wrote as one rank, or part of each."""
     (path,) = glob.glob(directory + "/rank-*.safetensors")
     weights = tensors.read(path)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            mine = part(name, weights[name]).copy()
+            mine = part(name, weights).copy()
             parameter.copy_(torch.from_numpy(mine))
 
 
@@ -167,16 +173,14 @@ def train(options, case):
         say(parameters=parameters)
     adam = optimizer(model, options["adam"])
     samples = Samples(options["samples"], case, rank, ranks)
-    wrapped = model
-    if ranks > 1:
-        wrapped = torch.nn.parallel.DistributedDataParallel(
-            model, gradient_as_bucket_view=True
-        )
+    wrapped = replicated(model) if ranks > 1 else model
     for i in range(options["iterations"]):
         before, start = usage(), time.perf_counter()
-        losses = iterate(
-            model, wrapped, adam, samples, i, options["autocast"]
+        adam.zero_grad(set_to_none=True)
+        losses = accumulate(
+            model, wrapped, samples.microbatches(i), options["autocast"]
         )
+        adam.step()
         seconds = time.perf_counter() - start
         used = [after - first for after, first in zip(usage(), before)]
         losses, (cpu, switches) = over_ranks(losses, used, ranks)
@@ -185,6 +189,19 @@ def train(options, case):
             say(ended=i)
     if rank == 0:
         say(peak_bytes=peak_bytes())
+
+
+def pipelining():
+    """Whether this PyTorch has it."""
+    return bool(importlib.util.find_spec("torch.distributed.pipelining"))
+
+
+def megatron_core():
+    """Its version; None: it is not there."""
+    try:
+        return importlib.metadata.version("megatron-core")
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def main():
@@ -206,6 +223,8 @@ def main():
             compiles=hasattr(torch.nn.Module, "compile"),
             own_blas=torch.backends.mkl.is_available(),
             fused="fused" in torch.optim.AdamW.__init__.__code__.co_varnames,
+            pipelining=pipelining(),
+            megatron=megatron_core(),
         )
     if options.get("products"):
         say(rates={n: rate(n, options["threads"]) for n in options["products"]})

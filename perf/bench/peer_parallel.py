@@ -6,27 +6,7 @@ import time
 import torch
 from torch import distributed
 
-from bench import peer, peer_pipeline, peer_tensor
-
-
-def make(options, case):
-    """(model, iterate(model, batches), load of a parameter)"""
-    rank, layout = options["rank"], options["layout"]
-    stages, tensor = layout["stages"], layout["tensor"]
-    shape = case.micro_batch, case.seq_length, case.model.hidden
-    if tensor > 1:
-        return (
-            peer_tensor.Model(case.model, options["attention"], rank, tensor),
-            peer_tensor.iterate,
-            lambda name, whole: peer_tensor.part(name, whole, rank, tensor),
-        )
-    return (
-        peer_pipeline.Stage(case.model, options["attention"], rank, stages),
-        lambda model, batches: peer_pipeline.iterate(
-            model, rank, len(stages), batches, shape
-        ),
-        lambda name, whole: whole,
-    )
+from bench import loops, peer
 
 
 def gather(rows, ranks):
@@ -37,10 +17,11 @@ def gather(rows, ranks):
     return [x.tolist() for x in every]
 
 
-def say_all(rows, ranks, tensor, peaks):
+def say_all(rows, ranks, know, peaks):
     """rows: per iteration end, CPU, switches and loss of this rank, the state
-    before the first one included.  An iteration lasts until the last rank's
-    end, as in mtlm-dag's log, whose last rank prints."""
+    before the first one included; know: so many ranks know a loss.  An
+    iteration lasts until the last rank's end, as in mtlm-dag's log, whose last
+    rank prints."""
     every = gather(rows, ranks)
     peak = sum(x[0][0] for x in gather([[peaks]], ranks))
     if distributed.get_rank() != 0:
@@ -49,7 +30,7 @@ def say_all(rows, ranks, tensor, peaks):
         before, after = [r[i - 1] for r in every], [r[i] for r in every]
         peer.say(
             seconds=max(a[0] for a in after) - max(b[0] for b in before),
-            losses=[sum(a[3] for a in after) / tensor],
+            losses=[sum(a[3] for a in after) / know],
             cpu=sum(a[1] - b[1] for a, b in zip(after, before)),
             switches=sum(a[2] - b[2] for a, b in zip(after, before)),
         )
@@ -57,20 +38,23 @@ def say_all(rows, ranks, tensor, peaks):
 
 
 def train(options, case):
-    rank, ranks = options["rank"], options["ranks"]
-    model, iterate, part = make(options, case)
-    peer.load(model, options["weights"], part)
+    rank, ranks, layout = options["rank"], options["ranks"], options["layout"]
+    replicas = layout["replicas"]
+    loop = loops.make(case.model, layout, rank, options)
+    peer.load(loop.model, options["weights"], loop.part)
     peer.forget_peak()
-    adam = peer.optimizer(model, options["adam"])
-    samples = peer.Samples(options["samples"], case, 0, 1)
+    adam = peer.optimizer(loop.model, options["adam"])
+    samples = peer.Samples(
+        options["samples"], case, rank if replicas > 1 else 0, replicas
+    )
     distributed.barrier()
     # Nothing but training makes the ranks wait for each other from here on.
     rows = [[time.monotonic(), *peer.usage(), 0]]
     for i in range(options["iterations"]):
         adam.zero_grad(set_to_none=True)
-        loss = iterate(model, list(samples.microbatches(i)))
+        loss = loop.iterate(samples.microbatches(i))
         adam.step()
         rows.append([time.monotonic(), *peer.usage(), loss.item()])
         if rank == 0:
             peer.say(ended=i)
-    say_all(rows, ranks, options["layout"]["tensor"], peer.peak_bytes())
+    say_all(rows, ranks, layout["tensor"] * replicas, peer.peak_bytes())

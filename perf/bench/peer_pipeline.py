@@ -7,7 +7,7 @@ nobody waits for another to be ready; sends complete whenever they do.
 import torch
 from torch import distributed, nn
 
-from bench import layouts, peer_model
+from bench import layouts, loops, peer_model
 from torch.nn import functional as F
 
 
@@ -18,7 +18,7 @@ class Stage(nn.Module):
     def __init__(self, sizes, kind, rank, stages):
         super().__init__()
         first = sum(stages[:rank])
-        h = sizes.hidden
+        self.hidden = h = sizes.hidden
         self.first, self.last = rank == 0, rank + 1 == len(stages)
         self.sdpa = kind == "sdpa"
         if self.first or self.last:
@@ -34,21 +34,26 @@ class Stage(nn.Module):
         if self.last:
             self.final_layernorm = nn.LayerNorm(h)
 
-    def forward(self, batch, x):
-        """x: from the stage before.  Returns what the next one gets, or the
-        loss."""
+    def compile_parts(self):
+        """As peer_model.Model's."""
+        for layer in self.layers.values():
+            layer.compile()
+        self.loss = torch.compile(self.loss)
+
+    def forward(self, x):
+        """x: tokens, or from the stage before.  Returns what the next one gets,
+        or what loss() takes."""
         if self.first:
-            tokens = batch["tokens"]
-            x = self.word_embeddings(tokens)
-            x = x + self.position_embeddings.weight[: tokens.shape[1]]
+            positions = self.position_embeddings.weight[: x.shape[1]]
+            x = self.word_embeddings(x) + positions
         mask = peer_model.causal_mask(x.shape[1], x.dtype, self.sdpa)
         for layer in self.layers.values():
             x = layer(x, mask)
-        if not self.last:
-            return x
-        x = self.final_layernorm(x)
+        return self.final_layernorm(x) if self.last else x
+
+    def loss(self, x, labels):
         logits = F.linear(x, self.word_embeddings.weight).flatten(0, 1)
-        return F.cross_entropy(logits, batch["labels"].flatten())
+        return F.cross_entropy(logits, labels.flatten())
 
 
 class Messages:
@@ -92,21 +97,21 @@ def share_embeddings(stage, ranks):
     distributed.all_reduce(stage.word_embeddings.weight.grad)
 
 
-def iterate(stage, rank, ranks, batches, shape):
-    """Accumulates the gradients of an iteration; the mean loss, 0 on ranks
-    that do not know it."""
+def iterate(stage, rank, ranks, batches):
+    """As loops.Loop.iterate()."""
     count, total = len(batches), torch.zeros(())
     dtype = next(stage.parameters()).dtype
+    shape = *batches[0]["tokens"].shape, stage.hidden
     messages = Messages(stage, rank, count, shape, dtype)
     held = {}
     for what, i in layouts.one_f_one_b(rank, ranks, count):
         if what == "F":
-            x = None
+            x = batches[i]["tokens"]
             if not stage.first:
                 x = messages.receive(messages.inputs, i).requires_grad_()
-            y = stage(batches[i], x)
+            y = stage(x)
             if stage.last:
-                y = y / count
+                y = stage.loss(y, batches[i]["labels"]) / count
                 total = total + y.detach()
             else:
                 messages.send(y.detach(), rank + 1, i)
@@ -121,3 +126,14 @@ def iterate(stage, rank, ranks, batches, shape):
     share_embeddings(stage, ranks)
     messages.finish()
     return total
+
+
+def make(sizes, layout, rank, setting):
+    """A loops.Loop."""
+    stages = layout["stages"]
+    stage = Stage(sizes, setting["attention"], rank, stages)
+    if setting["compiled"]:
+        stage.compile_parts()
+    return loops.Loop(
+        stage, lambda batches: iterate(stage, rank, len(stages), batches)
+    )

@@ -7,7 +7,7 @@ import torch
 from torch import distributed, nn
 from torch.autograd import Function
 
-from bench import peer_model
+from bench import loops, peer_model
 from torch.nn import functional as F
 
 
@@ -160,10 +160,21 @@ def part(name, whole, rank, ranks):
 
 
 def iterate(model, batches):
-    """As peer_pipeline.iterate()."""
+    """As loops.Loop.iterate()."""
     total = torch.zeros(())
     for batch in batches:
         loss = model(batch) / len(batches)
         loss.backward()
         total = total + loss.detach()
     return total
+
+
+def make(sizes, layout, rank, setting):
+    """A loops.Loop."""
+    ranks = layout["tensor"]
+    model = Model(sizes, setting["attention"], rank, ranks)
+    return loops.Loop(
+        model,
+        lambda batches: iterate(model, batches),
+        lambda name, weights: part(name, weights[name], rank, ranks),
+    )

@@ -143,6 +143,9 @@ def settings(cases):
         lines.append("  - tried, by a few iterations:")
         tried = sorted(case["tried"].items(), key=lambda item: item[1])
         lines += [f"    - {seconds:.3f} s {text}" for text, seconds in tried]
+        lines += [
+            f"    - did not run: {why}" for why in case.get("failed", {}).values()
+        ]
     return "\n".join(lines)
 
 
@@ -191,9 +194,11 @@ def peers(cases):
     for each in zip(*(case["peers"] for case in cases)):
         shares = sorted({round(100 * peer["gemm_share"]) for peer in each})
         span = " to ".join(map(str, dict.fromkeys([shares[0], shares[-1]])))
+        megatron = each[0].get("megatron")
+        more = f", megatron-core {megatron}" if megatron else ""
         lines.append(
-            f"* Theirs: PyTorch {each[0]['torch']}, {each[-1]['blas']}; its "
-            f"sgemm has {span} % of our speed."
+            f"* Theirs: PyTorch {each[0]['torch']}, {each[-1]['blas']}{more}; "
+            f"its sgemm has {span} % of our speed."
         )
     return lines
 

@@ -6,12 +6,11 @@ import glob
 import json
 import os
 import re
-import statistics
 import subprocess
 import tempfile
 import threading
 
-from bench import machine
+from bench import loops, machine
 from bench.ours import Failure
 
 PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peer.py")
@@ -35,12 +34,17 @@ class Setting:
     adam: str = "loop"
     compiled: bool = False
     spin: bool = True
+    loop: str = None
 
     def text(self):
-        parts = [
-            f"PyTorch {self.torch}",
-            f"{self.processes} x {self.threads}",
-            f"{self.attention} attention",
+        parts = [f"PyTorch {self.torch}"]
+        if self.loop:
+            parts.append(self.loop)
+        parts.append(f"{self.processes} x {self.threads}")
+        # megatron-core has its own.
+        if self.loop != loops.MEGATRON:
+            parts.append(f"{self.attention} attention")
+        parts += [
             f"{self.adam} AdamW",
             f"{self.vectors} vectors",
             os.path.basename(self.blas) if self.blas else "its own BLAS",
@@ -71,6 +75,8 @@ class Setting:
             env["OPENBLAS_CORETYPE"] = self.core
         if self.vectors != "default":
             env["ATEN_CPU_CAPABILITY"] = self.vectors
+        if not self.compiled:
+            env["TORCHDYNAMO_DISABLE"] = "1"
         if not self.spin:
             env["OMP_WAIT_POLICY"] = "passive"
             env["OPENBLAS_THREAD_TIMEOUT"] = "16"
@@ -95,6 +101,7 @@ def start(setting, options, rank, errors):
         attention=setting.attention,
         adam=setting.adam,
         compiled=setting.compiled,
+        loop=setting.loop,
     )
     try:
         return subprocess.Popen(
@@ -264,7 +271,7 @@ def train(
     return out
 
 
-def variants(setting, version, case, blas, layout=None):
+def variants(setting, version, case, blas):
     """What may be faster than setting: lists of alternatives, one question
     each."""
     new = dataclasses.replace
@@ -275,7 +282,7 @@ def variants(setting, version, case, blas, layout=None):
         yield [lambda s, x=x: new(s, spin=x) for x in (True, False)]
     yield [lambda s, a=a: new(s, attention=a) for a in attention]
     yield [lambda s, a=a: new(s, adam=a) for a in adam]
-    if version["compiles"] and not layout:
+    if version["compiles"] and not setting.loop:
         yield [lambda s, c=c: new(s, compiled=c) for c in (False, True)]
     # On another processor a signal ends PyTorch.
     if machine.has_avx512():
@@ -286,46 +293,51 @@ def variants(setting, version, case, blas, layout=None):
         yield [lambda s: s, lambda s: new(s, processes=2, threads=1)]
 
 
+def loop_variants(version, layout):
+    """As variants(): loops for a layout, then compiling the fastest and the one
+    that every PyTorch has.  The fused operations of megatron-core are compiled,
+    or there are none."""
+    new = dataclasses.replace
+    names = loops.names(layout, version)
+
+    def compile_it(setting):
+        can = loops.compiles(setting.loop, version)
+        return new(setting, compiled=can or setting.compiled)
+
+    question = [lambda s, n=n: new(s, loop=n) for n in names]
+    if loops.MEGATRON in names:
+        question.append(lambda s: new(s, loop=loops.MEGATRON, compiled=True))
+    yield question
+    yield [
+        lambda s: s,
+        compile_it,
+        lambda s: compile_it(new(s, loop=names[0], compiled=False)),
+    ]
+
+
 # Settings whose few iterations come this near to the fastest are measured too.
 NEAR, MOST = 1.15, 3
 # To warm up, and to count, of a search.
 WARM_UP, ITERATIONS = 1, 3
 
 
-def near(tried):
+def near(tried, most=MOST):
     """{setting: seconds}: the fastest ones, fastest first."""
     order = sorted(tried, key=tried.get)
-    return [s for s in order if tried[s] <= NEAR * tried[order[0]]][:MOST]
+    return [s for s in order if tried[s] <= NEAR * tried[order[0]]][:most]
 
 
-def search(
-    setting,
-    version,
-    case,
-    files,
-    blas,
-    say,
-    layout=None,
-    iterations=ITERATIONS,
-    autocast=False,
-):
+def search(setting, questions, seconds):
     """{setting: seconds}: one question after the other, each asked of the
-    fastest so far, by few iterations."""
+    fastest so far by seconds(setting)."""
     tried = {}
 
-    def seconds(candidate):
+    def ask(candidate):
         if candidate not in tried:
-            result = train(
-                *(candidate, case, files, WARM_UP, iterations),
-                *(layout, autocast),
-            )
-            # One thread is not slowed down by who else runs.
-            kind = "cpu" if setting.threads == 1 else "seconds"
-            tried[candidate] = statistics.median(result[kind])
-            say(f"  {tried[candidate]:8.3f} s  {candidate.text()}")
+            tried[candidate] = seconds(candidate)
         return tried[candidate]
 
     best = setting
-    for question in variants(setting, version, case, blas, layout):
-        best = min([change(best) for change in question], key=seconds)
+    for question in questions:
+        best = min([change(best) for change in question], key=ask)
     return tried

@@ -17,6 +17,7 @@ from bench import (  # noqa: E402
     comparison,
     figures,
     layouts,
+    loops,
     machine,
     ours,
     report,
@@ -343,6 +344,12 @@ class Layouts(unittest.TestCase):
         self.assertIn("--stage-layers 9,3", text)
         self.assertNotIn("--stage", " ".join(layouts.LAYOUTS["P2"].options()))
 
+    def test_replicas_are_what_the_processes_leave(self):
+        layout = layouts.LAYOUTS["D2"]
+        self.assertEqual(layout.ranks, 2)
+        self.assertNotIn("2", layout.options())
+        self.assertEqual(layout.peer()["replicas"], 2)
+
     def test_other_losses_end_the_comparison(self):
         run, other = {"losses": [[10]]}, {"losses": [[9]]}
         comparison.must_agree("P2", run, run)
@@ -358,6 +365,7 @@ class Layouts(unittest.TestCase):
                 "ours": {"tokens_per_second": 2},
                 "theirs": {"tokens_per_second": 1},
                 "loss_difference": 0,
+                "loop": "torch 1F1B",
                 "schedule": {
                     "makespan_ms": 1,
                     "bubble": 0,
@@ -367,8 +375,9 @@ class Layouts(unittest.TestCase):
                 },
             }
 
-        good, bad = layout(1.2, 0.08), layout(1.19, 0.081)
+        good, bad = layout(1.3, 0.08), layout(1.29, 0.081)
         self.assertIn("reached", report_parallel.ratios([good]))
+        self.assertIn("torch 1F1B", report_parallel.ratios([good]))
         self.assertIn("MISSED", report_parallel.ratios([bad]))
         self.assertIn("yes", report_parallel.schedules([good]))
         self.assertIn("NO", report_parallel.schedules([bad]))
@@ -429,6 +438,24 @@ class Report(unittest.TestCase):
         self.assertIn("PyTorch 2.15, its own BLAS", new)
         self.assertIn("100 to 110 %", new)
         self.assertIn("its sgemm has 90 % of", report.peers([case(0.9, 1)])[0])
+        new = report.peers([{"peers": [
+            {"torch": "2.15", "blas": "x", "gemm_share": 1, "megatron": "0.16.1"}
+        ]}])
+        self.assertIn("megatron-core 0.16.1", new[0])
+
+    def test_settings_that_do_not_run_are_told_with_the_reason(self):
+        case = {
+            "name": "P2",
+            "setting": "one",
+            "measured": {"one": {"median": 1}},
+            "tried": {"one": 1.5},
+            "failed": {"two": "PyTorch (two): it did nothing for 120 s"},
+        }
+        text = report.settings([case])
+        self.assertIn("- did not run: PyTorch (two): it did nothing", text)
+        self.assertIn("- 1.500 s one", text)
+        del case["failed"]
+        self.assertNotIn("did not run", report.settings([case]))
 
     def test_paths_of_this_machine_stay_out_of_a_page(self):
         words = "4x64 --build /a/b --rounds 2 --python=/c --write d --openblas e"
@@ -444,17 +471,22 @@ def setting_of(**more):
 
 def version_of(**more):
     """What a PyTorch says of itself."""
-    return {"sdpa": False, "fused": False, "compiles": False, **more}
+    return {
+        "sdpa": False,
+        "fused": False,
+        "compiles": False,
+        "pipelining": False,
+        "megatron": None,
+        **more,
+    }
 
 
-def asked(setting, version, name, layout=None):
+def asked(setting, version, name):
     """{the values of a field that a search asks for}"""
     case = cases.CASES["4x64"]
     return {
         getattr(change(setting), name)
-        for question in theirs.variants(
-            setting, version, case, ["/x", "/y"], layout
-        )
+        for question in theirs.variants(setting, version, case, ["/x", "/y"])
         for change in question
     }
 
@@ -475,10 +507,9 @@ class Setting(unittest.TestCase):
             self.assertEqual(True in found, compiles)
         self.assertIn("compiled", setting_of(compiled=True).text())
 
-    def test_processes_that_share_a_model_do_not_compile(self):
-        layout = layouts.LAYOUTS["P2"]
+    def test_processes_that_share_a_model_choose_a_loop_before_they_compile(self):
         version = version_of(compiles=True)
-        found = asked(setting_of(), version, "compiled", layout)
+        found = asked(setting_of(loop="DDP"), version, "compiled")
         self.assertEqual(found, {False})
 
     def test_a_pytorch_with_its_own_blas_keeps_it(self):
@@ -570,6 +601,65 @@ class Setting(unittest.TestCase):
             )
             found = [c(setting).processes for q in questions for c in q]
             self.assertEqual(2 in found, two)
+
+
+class Loops(unittest.TestCase):
+    """Who trains a layout in PyTorch."""
+
+    new = version_of(compiles=True, pipelining=True, megatron="0.16.1")
+
+    def test_each_layout_has_those_that_are_for_it(self):
+        for name, first, schedules in (
+            ("P2", "own 1F1B", 3),
+            ("P2-9-3", "own 1F1B", 3),
+            ("T2", "own", 0),
+            ("D2", "DDP", 0),
+        ):
+            layout = layouts.LAYOUTS[name]
+            self.assertEqual(loops.names(layout, version_of()), [first])
+            found = loops.names(layout, self.new)
+            self.assertEqual(found[0], first)
+            self.assertEqual(found[-1], "megatron-core")
+            self.assertEqual(len(found), 2 + schedules)
+            for loop in found:
+                self.assertIn(loop, loops.MODULES)
+
+    def search(self, layout, fastest):
+        """The loops that a search asks for, "+" behind what is compiled, if one
+        is fast."""
+        layout = layouts.LAYOUTS[layout]
+        tried = theirs.search(
+            setting_of(loop=loops.first(layout)),
+            theirs.loop_variants(self.new, layout),
+            lambda s: 2 - (s.loop == fastest) - s.compiled / 2,
+        )
+        return [s.loop + "+" * s.compiled for s in tried]
+
+    def test_the_fastest_loop_and_the_first_are_compiled_too(self):
+        """Where that is possible."""
+        megatron = ["megatron-core", "megatron-core+"]
+        for fastest in "DDP", "megatron-core":
+            self.assertEqual(
+                self.search("D2", fastest), ["DDP", *megatron, "DDP+"]
+            )
+        self.assertEqual(self.search("T2", "own"), ["own", *megatron])
+        every = ["own 1F1B", *loops.SCHEDULES, *megatron]
+        for fastest, more in (
+            ("own 1F1B", ["own 1F1B+"]),
+            ("torch zero bubble", ["own 1F1B+"]),
+            ("torch GPipe", ["torch GPipe+", "own 1F1B+"]),
+        ):
+            self.assertEqual(self.search("P2", fastest), every + more)
+
+    def test_a_setting_names_its_loop(self):
+        self.assertIn("torch 1F1B", setting_of(loop="torch 1F1B").text())
+        self.assertIn("plain attention", setting_of(loop="own").text())
+        self.assertNotIn("attention", setting_of(loop=loops.MEGATRON).text())
+
+    def test_what_is_not_compiled_is_not(self):
+        for compiled in False, True:
+            env = setting_of(compiled=compiled).environment()
+            self.assertEqual("TORCHDYNAMO_DISABLE" in env, not compiled)
 
 
 class Processes(unittest.TestCase):

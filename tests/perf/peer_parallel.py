@@ -1,10 +1,17 @@
 """The loops of several processes that perf/parallel_vs_pytorch times compute
-the loss and the gradients of the reference in one process."""
+the loss and the gradients of the reference in one process.
+
+    tests/perf/peer_parallel.py [Own|Libraries|Order]
+
+Libraries: what this Python lacks is skipped; tests/perf/peer_libraries.py has
+the current one."""
 
 import multiprocessing
 import os
+import queue
 import sys
 import tempfile
+import time
 import unittest
 
 try:
@@ -21,16 +28,13 @@ sys.path[:0] = [
 ]
 
 import models_torch  # noqa: E402
-from bench import (  # noqa: E402
-    cases,
-    layouts,
-    peer_model,
-    peer_pipeline,
-    peer_tensor,
-)
+from bench import cases, layouts, loops, peer, peer_model  # noqa: E402
 
 B, S, MICROBATCHES = 2, 10, 4
 SIZES = cases.Model("small", 3, 24, 4, 40, 16, False)
+P2 = layouts.Layout("P2", stages=(2, 1))
+T2 = layouts.Layout("T2", tensor=2, stages=(3,))
+D2 = layouts.Layout("D2", replicas=2, stages=(3,))
 
 
 def weights():
@@ -54,69 +58,79 @@ def batches():
     ]
 
 
-def load(model, part=lambda name, whole: whole):
-    whole = weights()
+def train(rank, layout, setting, whole):
+    """What the second of two iterations leaves, of the same microbatches and
+    weights: (loop, loss)."""
+    loop = loops.make(SIZES, layout.peer(), rank, setting)
+    given = batches()
     with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            parameter.copy_(part(name, whole[name]))
+        for name, parameter in loop.model.named_parameters():
+            parameter.copy_(loop.part(name, whole))
+    each = MICROBATCHES // layout.replicas
+    first = rank * each if layout.replicas > 1 else 0
+    for _ in range(2):
+        for parameter in loop.model.parameters():
+            parameter.grad = None
+        loss = loop.iterate(given[first : first + each])
+    return loop, loss
 
 
-def pipeline(rank, kind, stages):
-    stage = peer_pipeline.Stage(SIZES, kind, rank, stages).double()
-    load(stage)
-    loss = peer_pipeline.iterate(
-        stage, rank, len(stages), batches(), (B, S, SIZES.hidden)
-    )
-    return stage, loss
-
-
-def tensor(rank, kind, ranks):
-    model = peer_tensor.Model(SIZES, kind, rank, ranks).double()
-    load(model, lambda n, whole: peer_tensor.part(n, whole, rank, ranks))
-    return model, peer_tensor.iterate(model, batches())
-
-
-def process(rank, ranks, meet, made, train, *more):
+def process(rank, meet, made, layout, setting, whole, gradients):
     torch.set_num_threads(1)
+    if setting["loop"] != loops.MEGATRON:
+        torch.set_default_dtype(torch.float64)
     distributed.init_process_group(
-        "gloo", init_method="file://" + meet, rank=rank, world_size=ranks
+        "gloo", init_method="file://" + meet, rank=rank, world_size=layout.ranks
     )
-    model, loss = train(rank, *more)
-    gradients = {
-        name: p.grad.numpy() for name, p in model.named_parameters()
+    loop, loss = train(rank, layout, setting, whole)
+    errors = {
+        name: (p.grad - loop.part(name, gradients)).norm().item()
+        for name, p in loop.model.named_parameters()
     }
-    made.put((rank, loss.item(), gradients))
+    made.put((rank, loss.item(), errors))
     distributed.barrier()
 
 
-def run(train, *more, ranks=2):
-    """[(loss, {name: gradient})] of each rank."""
-    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+def results(made, every):
+    """What the processes put; none comes from one that failed."""
+    end = time.monotonic() + 120 * int(os.environ.get("TIME_SCALE", 3))
+    found = []
+    while len(found) < len(every):
+        try:
+            found.append(made.get(timeout=1))
+        except queue.Empty:
+            failed = any(one.exitcode for one in every)
+            if failed or time.monotonic() > end:
+                for one in every:
+                    one.kill()
+                raise RuntimeError("a process failed or hung") from None
+    return sorted(found, key=lambda one: one[0])
+
+
+def run(*more, ranks=2):
+    """[(loss, {name: error of its gradient})] of each rank."""
+    os.environ.update(GLOO_SOCKET_IFNAME="lo", TORCHDYNAMO_DISABLE="1")
     context = multiprocessing.get_context("spawn")
     made = context.Queue()
     with tempfile.TemporaryDirectory() as directory:
         meet = os.path.join(directory, "meet")
         every = [
-            context.Process(
-                target=process, args=(rank, ranks, meet, made, train, *more)
-            )
+            context.Process(target=process, args=(rank, meet, made, *more))
             for rank in range(ranks)
         ]
         for one in every:
             one.start()
-        seconds = 120 * int(os.environ.get("TIME_SCALE", 3))
-        found = sorted(
-            (made.get(timeout=seconds) for _ in every), key=lambda one: one[0]
-        )
+        found = results(made, every)
         for one in every:
             one.join()
-    return [(loss, gradients) for _, loss, gradients in found]
+    return [(loss, errors) for _, loss, errors in found]
 
 
 class SameAsReference(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        arrays = {name: value.numpy() for name, value in weights().items()}
+        cls.weights = weights()
+        arrays = {name: value.numpy() for name, value in cls.weights.items()}
         model = models_torch.load(
             arrays, models_torch.Options(SIZES.heads), torch.float64
         )
@@ -124,22 +138,31 @@ class SameAsReference(unittest.TestCase):
         cls.loss = losses["lm"]
         cls.gradients = {n: p.grad for n, p in model.named_parameters()}
 
-    def compare(self, gradients, part):
-        for name, found in gradients.items():
-            want = part(name, self.gradients[name])
-            self.assertEqual(found.shape, want.shape, name)
-            error = (torch.from_numpy(found) - want).norm()
-            self.assertLessEqual(error, 1e-12, name)
+    def check(self, layout, loop, bound=1e-12, attention="plain", compiled=False):
+        """The loss: of the last stage, of every tensor-parallel rank, the mean
+        of the replicas."""
+        setting = dict(loop=loop, attention=attention, compiled=compiled)
+        ends = run(layout, setting, self.weights, self.gradients)
+        for _, errors in ends:
+            for name, error in errors.items():
+                self.assertLessEqual(error, bound, name)
+        losses = [loss for loss, _ in ends]
+        if len(layout.stages) > 1:
+            self.assertEqual(losses[0], 0)
+            losses = losses[1:]
+        if layout.replicas > 1:
+            losses = [sum(losses) / layout.replicas]
+        for loss in losses:
+            self.assertLessEqual(abs(loss - self.loss), bound * self.loss)
+        return [set(errors) for _, errors in ends]
 
+
+class Own(SameAsReference):
     def test_pipeline(self):
         for kind in "plain", "baddbmm":
             with self.subTest(attention=kind):
-                ends = run(pipeline, kind, (2, 1))
-                self.assertAlmostEqual(ends[1][0], self.loss, places=12)
-                for _, gradients in ends:
-                    self.compare(gradients, lambda name, whole: whole)
+                names = self.check(P2, loops.PIPELINE, attention=kind)
                 # Both together have all; both have the word embeddings.
-                names = [set(g) for _, g in ends]
                 self.assertEqual(names[0] | names[1], set(self.gradients))
                 self.assertEqual(
                     names[0] & names[1], {"word_embeddings.weight"}
@@ -148,15 +171,33 @@ class SameAsReference(unittest.TestCase):
     def test_tensor(self):
         for kind in "plain", "baddbmm":
             with self.subTest(attention=kind):
-                for rank, (loss, gradients) in enumerate(
-                    run(tensor, kind, 2)
-                ):
-                    self.assertAlmostEqual(loss, self.loss, places=12)
-                    self.compare(
-                        gradients,
-                        lambda n, w, r=rank: peer_tensor.part(n, w, r, 2),
-                    )
-                    self.assertEqual(set(gradients), set(self.gradients))
+                for names in self.check(T2, loops.TENSOR, attention=kind):
+                    self.assertEqual(names, set(self.gradients))
+
+    def test_replicas(self):
+        for names in self.check(D2, loops.REPLICAS):
+            self.assertEqual(names, set(self.gradients))
+
+
+class Libraries(SameAsReference):
+    def test_schedules_of_torch_distributed_pipelining(self):
+        if not peer.pipelining():
+            self.skipTest("no torch.distributed.pipelining")
+        for loop in loops.SCHEDULES:
+            with self.subTest(loop=loop):
+                names = self.check(P2, loop)
+                self.assertEqual(names[0] | names[1], set(self.gradients))
+
+    def test_megatron_core(self):
+        """It computes the cross-entropy in float32."""
+        if not peer.megatron_core():
+            self.skipTest("no megatron-core: launch/setup --peers installs it")
+        for layout, parameters in (P2, (26, 15)), (T2, (40, 40)), (D2, (40, 40)):
+            with self.subTest(layout=layout.name):
+                names = self.check(layout, loops.MEGATRON, bound=1e-5)
+                self.assertEqual(tuple(map(len, names)), parameters)
+        with self.subTest("fused operations"):
+            self.check(T2, loops.MEGATRON, bound=1e-5, compiled=True)
 
 
 class Order(unittest.TestCase):
