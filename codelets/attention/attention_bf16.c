@@ -1,29 +1,9 @@
-/* The kernels of attention on bf16, and what forward and backward share. */
+/* The kernels of attention on bf16. */
 
 #include "config.h"
 
-#include <string.h>
-
 #include "codelets/attention/attention_bf16.h"
 #include "codelets/attention/attention_heads.h"
-#include "runtime/base/value16.h"
-
-struct mtlm_head mtlm_attention_bf16_unscaled(const struct mtlm_head *head)
-{
-    struct mtlm_head unscaled = *head;
-
-    unscaled.scale = 1;
-    unscaled.slope /= head->scale;
-    unscaled.coefficient *= head->scale;
-    return unscaled;
-}
-
-void mtlm_attention_bf16_round_row(const struct mtlm_block *b, const float *row,
-                                   int64_t n, uint16_t *to)
-{
-    mtlm_value16_round(MTLM_BF16, row, n, to);
-    memset(to + n, 0, (b->nk - n) * sizeof(*to));
-}
 
 static const struct mtlm_attention_way in_bf16 = {
     .bytes = sizeof(uint16_t),

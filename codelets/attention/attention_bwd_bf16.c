@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "codelets/attention/attention_bf16.h"
+#include "codelets/attention/attention_block_bf16.h"
 #include "codelets/attention/attention_row.h"
 #include "codelets/bf16_product.h"
 #include "codelets/vector_math.h"
