@@ -289,7 +289,8 @@ static void test_rows_keep_their_bits(void **state)
             {.trans_b = trans, .single = true, .m = M, .n = N, .k = K},
             a + 1,
             b + 1,
-            all};
+            all,
+            0};
 
         run(&work);
         memmove(a, a + 1, M * K * sizeof(*a));
@@ -372,7 +373,8 @@ static void test_a_product_starts_no_thread(void **state)
     struct work work = {{.single = true, .m = 512, .n = 512, .k = K},
                         a,
                         b,
-                        new_undefined(512 * 512)};
+                        new_undefined(512 * 512),
+                        0};
     const int before = count_threads();
 
     (void) state;
