@@ -24,6 +24,7 @@ struct mtlm_transfer {
     int64_t due_ns; /* end of the modelled transfer */
     union {         /* the transport's own */
         MPI_Request mpi;
+        struct mtlm_pair_sum *pair_sum;
         void *event; /* cudaEvent_t */
     };
     struct mtlm_transfer *next; /* in exactly one queue */

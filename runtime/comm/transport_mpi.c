@@ -8,13 +8,19 @@
 
 #include "runtime/base/memory.h"
 #include "runtime/base/value16.h"
+#include "runtime/comm/pair_sum.h"
 #include "runtime/comm/transport.h"
 
-/* The transport, and sums of 16-bit elements, which MPI lacks. */
+/* The transport, and sums of 16-bit elements, which MPI lacks.  pair_sums: of
+ * each group so far; ranks of a group issue them in the same order. */
 struct mpi {
     struct mtlm_transport transport;
     MPI_Op sum_bf16, sum_f16;
+    unsigned pair_sums[MTLM_GROUP_COUNT];
 };
+
+/* The MPI standard's smallest MPI_TAG_UB. */
+enum { SMALLEST_MAX_TAG = 32767 };
 
 static MPI_Datatype datatype(enum mtlm_dtype dtype)
 {
@@ -78,8 +84,45 @@ static bool scatters_in_place(const struct mtlm_ranks *ranks,
                                * block_bytes(ranks, m);
 }
 
-static void issue_collective(const struct mpi *mpi,
-                             struct mtlm_transfer *transfer)
+/* A maximum with NaN depends on the order, so two ranks could differ. */
+static bool is_pair_sum(const struct mtlm_ranks *ranks,
+                        const struct mtlm_message *m)
+{
+    return m->kind == MTLM_ALL_REDUCE && m->reduce == MTLM_REDUCE_SUM
+           && mtlm_ranks_group_size(ranks, m->group) == 2;
+}
+
+static void start_pair_sum(struct mpi *mpi, struct mtlm_transfer *transfer)
+{
+    const struct mtlm_ranks *ranks = mpi->transport.ranks;
+    const struct mtlm_message *m = &transfer->message;
+    const int tag = (int) (mpi->pair_sums[m->group]++ & SMALLEST_MAX_TAG);
+
+    transfer->pair_sum = mtlm_pair_sum_start(
+        &(struct mtlm_pair_sum_config){.comm = ranks->group[m->group],
+                                       .tag = tag,
+                                       .buffer = transfer->buffer,
+                                       .n = (int) m->count,
+                                       .type = datatype(m->dtype),
+                                       .op = operation(mpi, m)});
+}
+
+/* Wakes both ranks, for a piece more to add and to send. */
+static bool test_pair_sum(const struct mtlm_ranks *ranks,
+                          struct mtlm_transfer *transfer)
+{
+    const enum mtlm_pair_sum_state state =
+        mtlm_pair_sum_test(transfer->pair_sum);
+
+    if (state == MTLM_PAIR_SUM_MOVES) {
+        mtlm_doorbell_ring_all(ranks->bell,
+                               ranks->group[transfer->message.group]);
+        mtlm_doorbell_ring(ranks->bell);
+    }
+    return state == MTLM_PAIR_SUM_ENDS;
+}
+
+static void issue_collective(struct mpi *mpi, struct mtlm_transfer *transfer)
 {
     const struct mtlm_ranks *ranks = mpi->transport.ranks;
     const struct mtlm_message *m = &transfer->message;
@@ -104,8 +147,11 @@ static void issue_collective(const struct mpi *mpi,
                            type, comm, &transfer->mpi));
         break;
     default:
-        MTLM_CHECK_MPI(MPI_Iallreduce(MPI_IN_PLACE, transfer->buffer, n, type,
-                                      op, comm, &transfer->mpi));
+        if (is_pair_sum(ranks, m))
+            start_pair_sum(mpi, transfer);
+        else
+            MTLM_CHECK_MPI(MPI_Iallreduce(MPI_IN_PLACE, transfer->buffer, n,
+                                          type, op, comm, &transfer->mpi));
         break;
     }
 }
@@ -126,7 +172,7 @@ static void issue(struct mtlm_transport *transport,
                                  ranks->p2p, &transfer->mpi));
         mtlm_doorbell_ring_rank(ranks->bell, ranks->p2p, m->peer);
     } else {
-        issue_collective((const struct mpi *) transport, transfer);
+        issue_collective((struct mpi *) transport, transfer);
         mtlm_doorbell_ring_all(ranks->bell, ranks->group[m->group]);
     }
 }
@@ -137,6 +183,8 @@ static bool test(struct mtlm_transport *transport,
     const struct mtlm_ranks *ranks = transport->ranks;
     int done;
 
+    if (is_pair_sum(ranks, &transfer->message))
+        return test_pair_sum(ranks, transfer);
     MTLM_CHECK_MPI(MPI_Test(&transfer->mpi, &done, MPI_STATUS_IGNORE));
     /* MPI leaves the block at the begin of the buffer. */
     if (done && scatters_in_place(ranks, transfer)

@@ -1,0 +1,109 @@
+/* An all-reduce of two ranks, in pieces. */
+
+#include "config.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "runtime/base/memory.h"
+#include "runtime/comm/mpi_turn.h"
+#include "runtime/comm/pair_sum.h"
+
+enum {
+    PIECE_BYTES = 1 << 20, /* stays in a cache until added */
+    FLYING = 2             /* pieces posted at a time */
+};
+
+struct mtlm_pair_sum {
+    struct mtlm_pair_sum_config config;
+    int peer;
+    int bytes;         /* of an element */
+    int piece;         /* elements of a piece; the last may have less */
+    int posted, added; /* elements */
+    char *arrived;     /* [FLYING * piece], or [n] if that is less */
+    MPI_Request request[FLYING][2];
+};
+
+static int smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Returns the number of the piece that begins at element `at`, modulo the
+ * pieces posted at a time. */
+static int turn_of(const struct mtlm_pair_sum *e, int at)
+{
+    return at / e->piece % FLYING;
+}
+
+static char *arrived_at(const struct mtlm_pair_sum *e, int at)
+{
+    return e->arrived + (size_t) turn_of(e, at) * e->piece * e->bytes;
+}
+
+static char *values_at(const struct mtlm_pair_sum *e, int at)
+{
+    return (char *) e->config.buffer + (size_t) at * e->bytes;
+}
+
+static void post_piece(struct mtlm_pair_sum *e)
+{
+    const struct mtlm_pair_sum_config *c = &e->config;
+    const int at = e->posted, n = smaller(e->piece, c->n - at);
+    MPI_Request *request = e->request[turn_of(e, at)];
+
+    MTLM_CHECK_MPI(MPI_Irecv(arrived_at(e, at), n, c->type, e->peer, c->tag,
+                             c->comm, &request[0]));
+    MTLM_CHECK_MPI(MPI_Isend(values_at(e, at), n, c->type, e->peer, c->tag,
+                             c->comm, &request[1]));
+    e->posted += n;
+}
+
+/* Posts as many pieces as may be under way. */
+static void post_pieces(struct mtlm_pair_sum *e)
+{
+    while (e->posted < e->config.n && e->posted - e->added < FLYING * e->piece)
+        post_piece(e);
+}
+
+struct mtlm_pair_sum *mtlm_pair_sum_start(
+    const struct mtlm_pair_sum_config *config)
+{
+    struct mtlm_pair_sum *e = mtlm_calloc(1, sizeof(*e));
+
+    assert(config->n > 0);
+    e->config = *config;
+    MTLM_CHECK_MPI(MPI_Comm_rank(config->comm, &e->peer));
+    e->peer = 1 - e->peer;
+    MTLM_CHECK_MPI(MPI_Type_size(config->type, &e->bytes));
+    e->piece = smaller(PIECE_BYTES / e->bytes, config->n);
+    e->arrived =
+        mtlm_realloc(NULL, smaller(FLYING * e->piece, config->n), e->bytes);
+    post_pieces(e);
+    return e;
+}
+
+static enum mtlm_pair_sum_state end_sum(struct mtlm_pair_sum *e)
+{
+    free(e->arrived);
+    free(e);
+    return MTLM_PAIR_SUM_ENDS;
+}
+
+/* A piece is added after it was sent, for the sum replaces what is sent. */
+enum mtlm_pair_sum_state mtlm_pair_sum_test(struct mtlm_pair_sum *e)
+{
+    const struct mtlm_pair_sum_config *c = &e->config;
+    const int at = e->added, n = smaller(e->piece, c->n - at);
+    int done;
+
+    MTLM_CHECK_MPI(
+        MPI_Testall(2, e->request[turn_of(e, at)], &done, MPI_STATUSES_IGNORE));
+    if (!done)
+        return MTLM_PAIR_SUM_WAITS;
+    MTLM_CHECK_MPI(MPI_Reduce_local(arrived_at(e, at), values_at(e, at), n,
+                                    c->type, c->op));
+    e->added += n;
+    post_pieces(e);
+    return e->added < c->n ? MTLM_PAIR_SUM_MOVES : end_sum(e);
+}

@@ -1,0 +1,41 @@
+#ifndef MTLM_PAIR_SUM_H
+#define MTLM_PAIR_SUM_H
+
+#include <mpi.h>
+#include <stdint.h>
+
+/* An all-reduce of two ranks: each sends its values to the other one, and adds
+ * what arrives.  The values go in pieces, so that a rank adds one piece while
+ * the next one travels.  MPI_Iallreduce gives the same bits, but takes two to
+ * four times as long for two ranks of a host (Open MPI 4.1).  Both send as
+ * much as in a reduce-scatter with an all-gather.
+ *
+ * All functions are called within a turn (runtime/comm/mpi_turn.h). */
+struct mtlm_pair_sum;
+
+/* op must commute bit by bit, as sums do; both ranks then have the same result.
+ * comm: two ranks, and no other messages of this tag until the end. */
+struct mtlm_pair_sum_config {
+    MPI_Comm comm;
+    int tag;
+    void *buffer; /* [n] in: this rank's values, out: the result */
+    int n;        /* at least 1 */
+    MPI_Datatype type;
+    MPI_Op op;
+};
+
+enum mtlm_pair_sum_state {
+    MTLM_PAIR_SUM_WAITS, /* for the other rank */
+    MTLM_PAIR_SUM_MOVES, /* a piece was added, and more are to come */
+    MTLM_PAIR_SUM_ENDS
+};
+
+/* Starts to send.  The caller tests until the sum ends. */
+struct mtlm_pair_sum *mtlm_pair_sum_start(
+    const struct mtlm_pair_sum_config *config);
+
+/* Adds a piece that has arrived, if there is one, and posts another.  Waits for
+ * nothing.  Frees sum at its end. */
+enum mtlm_pair_sum_state mtlm_pair_sum_test(struct mtlm_pair_sum *sum);
+
+#endif /* MTLM_PAIR_SUM_H */
