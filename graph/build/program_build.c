@@ -184,21 +184,54 @@ static void add_items(struct mtlm_items *items, const struct mtlm_list *list,
     }
 }
 
+static bool writes(const struct mtlm_node *node,
+                   const struct mtlm_tensor *tensor)
+{
+    for (int i = 0; i < mtlm_node_n_uses(node); i++)
+        if (mtlm_node_use(node, i).tensor == tensor
+            && mtlm_node_use(node, i).access != MTLM_R)
+            return true;
+    return false;
+}
+
+/* Gives W of the word embedding the first place among the items from `first`
+ * on, which are the last microbatch's, where the last stage waits for that
+ * gradient: the long message then travels while W of the layers runs. */
+static void hurry_tied_gradient(struct mtlm_program *program,
+                                const struct mtlm_priority *priority, int first)
+{
+    const struct mtlm_parameter *word =
+        mtlm_program_param(program, MTLM_PARAM_WORD, -1, false);
+    struct mtlm_items *items = &program->train;
+
+    if (!word || program->config.model.head != MTLM_HEAD_PRETRAINING
+        || !mtlm_layout_shares_embedding(&program->config.layout))
+        return;
+    for (int i = first; i < items->n; i++)
+        if (items->item[i].node->phase == MTLM_PHASE_WEIGHT
+            && writes(items->item[i].node, word->grad))
+            items->item[i].priority =
+                mtlm_priority(priority, MTLM_PHASE_OPTIMIZER, -1, 0);
+}
+
 /* Adds a box: F, B or W of a microbatch on a virtual stage. */
 static void add_box(struct mtlm_program *program,
                     const struct mtlm_priority *priority, enum mtlm_phase phase,
                     int chunk, int microbatch)
 {
     const struct mtlm_stage *stage = &program->stage[chunk];
+    const bool last = microbatch == program->config.microbatches - 1;
     struct mtlm_items *items = &program->train;
+    const int first = items->n;
 
     add_items(items,
               phase == MTLM_PHASE_FORWARD    ? &stage->forward
               : phase == MTLM_PHASE_BACKWARD ? &stage->backward
                                              : &stage->weight,
               priority, microbatch, chunk);
-    if (phase == MTLM_PHASE_WEIGHT
-        && microbatch == program->config.microbatches - 1)
+    if (last)
+        hurry_tied_gradient(program, priority, first);
+    if (last && phase == MTLM_PHASE_WEIGHT)
         add_items(items, &stage->reduce, priority, -1, chunk);
 }
 

@@ -240,6 +240,50 @@ static void test_every_node_of_a_program_is_within_the_span(void **state)
     }
 }
 
+/* The lowest and the highest priority of weight gradients of a microbatch;
+ * word: of the word embedding's, or of all others. */
+static void weight_span(const struct mtlm_items *train, int microbatch,
+                        bool word, int *lowest, int *highest)
+{
+    *lowest = INT_MAX;
+    *highest = INT_MIN;
+    for (int i = 0; i < train->n; i++) {
+        const struct mtlm_item *item = &train->item[i];
+        const bool is_word = item->node->call.kind == MTLM_OP_EMBEDDING_WGRAD;
+
+        if (item->node->phase != MTLM_PHASE_WEIGHT || is_word != word
+            || item->microbatch != microbatch)
+            continue;
+        *lowest = item->priority < *lowest ? item->priority : *lowest;
+        *highest = item->priority > *highest ? item->priority : *highest;
+    }
+}
+
+/* The all-reduce of the tied word embedding is long.  On the first stage the
+ * last microbatch's gradient of the embedding must not wait for W of the
+ * layers, which would leave nothing to hide the all-reduce. */
+static void test_the_tied_embedding_goes_before_other_weights(void **state)
+{
+    (void) state;
+    for (int pp = 1; pp <= 2; pp++) {
+        struct mtlm_program_config config = small_config(1, pp, 4);
+        struct small_ranks ranks = small_ranks_create(&config);
+        const struct mtlm_items *train = &ranks.program[0]->train;
+
+        for (int m = 0; m < 4; m++) {
+            int low, high, word_low, word_high;
+
+            weight_span(train, m, false, &low, &high);
+            weight_span(train, m, true, &word_low, &word_high);
+            if (pp == 2 && m == 3)
+                assert_true(word_low > high);
+            else
+                assert_int_equal(word_high, low);
+        }
+        small_ranks_destroy(&ranks);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +295,7 @@ int main(void)
         cmocka_unit_test(test_priorities_start_over_after_a_cycle),
         cmocka_unit_test(test_rolling_iterations_are_one_long_iteration),
         cmocka_unit_test(test_every_node_of_a_program_is_within_the_span),
+        cmocka_unit_test(test_the_tied_embedding_goes_before_other_weights),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
