@@ -119,8 +119,9 @@ def page(result):
         f"* Machine: {report.machine_line(result['machine'])}; "
         f"{report.quiet(layouts)}.",
         f"* Ours: {result['ours']}, {result['blas']}, Open MPI; the default "
-        "schedule (B and W apart, memory of 1F1B) unless the command says "
-        "another; traced while it is measured.",
+        "schedule (B and W apart, memory of 1F1B), of P2-9-3 zb-2p (up to "
+        "twice that memory), unless the command says another; traced while it "
+        "is measured.",
         *report.peers([result]),
         *LOOPS,
         f"* {result['rounds']} rounds, programs in turn; in each "

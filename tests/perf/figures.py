@@ -342,6 +342,7 @@ class Layouts(unittest.TestCase):
         text = " ".join(layouts.LAYOUTS["P2-9-3"].options())
         self.assertIn("--pipeline-model-parallel-size 2", text)
         self.assertIn("--stage-layers 9,3", text)
+        self.assertIn("--schedule zb-2p", text)
         self.assertNotIn("--stage", " ".join(layouts.LAYOUTS["P2"].options()))
 
     def test_replicas_are_what_the_processes_leave(self):
