@@ -237,6 +237,7 @@ char *mtlm_advice(const struct mtlm_options *options,
 {
     struct mtlm_wish free_wish = *wish;
     struct mtlm_hosts more = *hosts, same = *hosts;
+    const struct mtlm_schedule *schedule = wish->config.schedule;
     struct mtlm_choice choice;
     struct command c = {
         .options = options, .choice = &choice, .per_host = hosts->per_host};
@@ -247,12 +248,16 @@ char *mtlm_advice(const struct mtlm_options *options,
     same.ranks = launched;
     more.elsewhere = same.elsewhere = false;
     free_wish.layout_free = free_wish.micro_batch_free = true;
-    free_wish.stages = (struct mtlm_stage_wish){0};
+    /* What the schedule needs stays in the command. */
+    free_wish.stages = (struct mtlm_stage_wish){
+        .virtual_stages =
+            schedule->least_chunks > 1 ? schedule->least_chunks : 0};
     free_wish.order = NULL;
     free_wish.config.stage_windows = NULL;
     free_wish.config.n_stage_windows = 0;
     free_wish.config.times = NULL;
-    free_wish.config.layout.placement = MTLM_PLACEMENT_LOOP;
+    free_wish.config.layout.placement =
+        schedule->placed ? schedule->placement : MTLM_PLACEMENT_LOOP;
     free_wish.hurry = true;
     if (moments_on_disk(options, free_wish, &same, &choice)) {
         c.ranks = same.ranks;
