@@ -207,9 +207,29 @@ static double attention_bytes(const struct mtlm_graph *graph)
     return most;
 }
 
-/* Returns the bytes that BLAS keeps for each worker, and those of MPI's buffers
- * for sums.  All buckets may be reduced at the same time; a gather needs no
- * buffer. */
+static int group_size(const struct mtlm_layout *layout, enum mtlm_group group)
+{
+    return group == MTLM_GROUP_TP          ? layout->tp
+           : group == MTLM_GROUP_DP        ? layout->dp
+           : group == MTLM_GROUP_EMBEDDING ? 2
+                                           : mtlm_layout_ranks(layout);
+}
+
+/* Returns the bytes of buffers that a sum over ranks takes.  MPI copies the
+ * values. */
+static double sum_bytes(const struct mtlm_layout *layout,
+                        const struct mtlm_node *node)
+{
+    const double bytes = mtlm_node_bytes(node);
+    const bool pair = group_size(layout, node->call.attr.collective.group) == 2
+                      && node->call.attr.collective.reduce == MTLM_REDUCE_SUM;
+
+    return pair ? fmin(bytes, MTLM_PAIR_SUM_BYTES) : bytes;
+}
+
+/* Returns the bytes that BLAS keeps for each worker, and those of buffers for
+ * sums.  All buckets may be reduced at the same time; a gather needs no buffer.
+ */
 static double scratch_bytes(const struct mtlm_program *program)
 {
     const struct mtlm_graph *graph = program->graph;
@@ -220,10 +240,10 @@ static double scratch_bytes(const struct mtlm_program *program)
 
         if (node->call.kind == MTLM_OP_BUCKET_ALL_REDUCE
             || node->call.kind == MTLM_OP_BUCKET_REDUCE_SCATTER)
-            buckets += mtlm_node_bytes(node);
+            buckets += sum_bytes(&program->config.layout, node);
         else if (node->call.kind == MTLM_OP_ALL_REDUCE
                  || node->call.kind == MTLM_OP_REDUCE_SCATTER)
-            message = fmax(message, mtlm_node_bytes(node));
+            message = fmax(message, sum_bytes(&program->config.layout, node));
     }
     return BLAS_BLOCK * program->config.layout.workers + fmax(message, buckets);
 }

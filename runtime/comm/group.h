@@ -10,6 +10,10 @@ enum mtlm_group {
     MTLM_GROUP_COUNT
 };
 
+/* Most memory, in bytes, that a sum of two ranks takes besides the values
+ * (runtime/comm/pair_sum.h). */
+enum { MTLM_PAIR_SUM_BYTES = 2 << 20 };
+
 /* What a reduction computes. */
 enum mtlm_reduce { MTLM_REDUCE_SUM, MTLM_REDUCE_MAX };
 

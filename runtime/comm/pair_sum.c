@@ -1,4 +1,4 @@
-/* An all-reduce of two ranks, in pieces. */
+/* Sums of two ranks, in pieces. */
 
 #include "config.h"
 
@@ -6,13 +6,12 @@
 #include <stdlib.h>
 
 #include "runtime/base/memory.h"
+#include "runtime/comm/group.h"
 #include "runtime/comm/mpi_turn.h"
 #include "runtime/comm/pair_sum.h"
 
-enum {
-    PIECE_BYTES = 1 << 20, /* stays in a cache until added */
-    FLYING = 2             /* pieces posted at a time */
-};
+/* FLYING: pieces posted at a time.  A piece stays in a cache until added. */
+enum { FLYING = 2, PIECE_BYTES = MTLM_PAIR_SUM_BYTES / FLYING };
 
 struct mtlm_pair_sum {
     struct mtlm_pair_sum_config config;
@@ -41,9 +40,9 @@ static char *arrived_at(const struct mtlm_pair_sum *e, int at)
     return e->arrived + (size_t) turn_of(e, at) * e->piece * e->bytes;
 }
 
-static char *values_at(const struct mtlm_pair_sum *e, int at)
+static size_t offset_of(const struct mtlm_pair_sum *e, int at)
 {
-    return (char *) e->config.buffer + (size_t) at * e->bytes;
+    return (size_t) at * e->bytes;
 }
 
 static void post_piece(struct mtlm_pair_sum *e)
@@ -54,8 +53,8 @@ static void post_piece(struct mtlm_pair_sum *e)
 
     MTLM_CHECK_MPI(MPI_Irecv(arrived_at(e, at), n, c->type, e->peer, c->tag,
                              c->comm, &request[0]));
-    MTLM_CHECK_MPI(MPI_Isend(values_at(e, at), n, c->type, e->peer, c->tag,
-                             c->comm, &request[1]));
+    MTLM_CHECK_MPI(MPI_Isend((const char *) c->send + offset_of(e, at), n,
+                             c->type, e->peer, c->tag, c->comm, &request[1]));
     e->posted += n;
 }
 
@@ -90,7 +89,7 @@ static enum mtlm_pair_sum_state end_sum(struct mtlm_pair_sum *e)
     return MTLM_PAIR_SUM_ENDS;
 }
 
-/* A piece is added after it was sent, for the sum replaces what is sent. */
+/* A piece is added after it was sent, for the sum may replace what is sent. */
 enum mtlm_pair_sum_state mtlm_pair_sum_test(struct mtlm_pair_sum *e)
 {
     const struct mtlm_pair_sum_config *c = &e->config;
@@ -101,7 +100,8 @@ enum mtlm_pair_sum_state mtlm_pair_sum_test(struct mtlm_pair_sum *e)
         MPI_Testall(2, e->request[turn_of(e, at)], &done, MPI_STATUSES_IGNORE));
     if (!done)
         return MTLM_PAIR_SUM_WAITS;
-    MTLM_CHECK_MPI(MPI_Reduce_local(arrived_at(e, at), values_at(e, at), n,
+    MTLM_CHECK_MPI(MPI_Reduce_local(arrived_at(e, at),
+                                    (char *) c->sum + offset_of(e, at), n,
                                     c->type, c->op));
     e->added += n;
     post_pieces(e);

@@ -4,11 +4,11 @@
 #include <mpi.h>
 #include <stdint.h>
 
-/* An all-reduce of two ranks: each sends its values to the other one, and adds
- * what arrives.  The values go in pieces, so that a rank adds one piece while
- * the next one travels.  MPI_Iallreduce gives the same bits, but takes two to
- * four times as long for two ranks of a host (Open MPI 4.1).  Both send as
- * much as in a reduce-scatter with an all-gather.
+/* Sums of two ranks: each sends values to the other one, and adds what arrives.
+ * An all-reduce sends all values, a reduce-scatter those of the other rank's
+ * block.  The values go in pieces, so that a rank adds one piece while the next
+ * one travels.  MPI_Iallreduce gives the same bits, but takes two to four times
+ * as long for two ranks of a host (Open MPI 4.1), and a copy of the values.
  *
  * All functions are called within a turn (runtime/comm/mpi_turn.h). */
 struct mtlm_pair_sum;
@@ -18,8 +18,10 @@ struct mtlm_pair_sum;
 struct mtlm_pair_sum_config {
     MPI_Comm comm;
     int tag;
-    void *buffer; /* [n] in: this rank's values, out: the result */
-    int n;        /* at least 1 */
+    const void *send; /* [n] values for the other rank */
+    void *sum;        /* [n] in: this rank's values, out: the sums; may be
+                       * send */
+    int n;            /* at least 1, of both ranks */
     MPI_Datatype type;
     MPI_Op op;
 };

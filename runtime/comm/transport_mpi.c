@@ -88,23 +88,44 @@ static bool scatters_in_place(const struct mtlm_ranks *ranks,
 static bool is_pair_sum(const struct mtlm_ranks *ranks,
                         const struct mtlm_message *m)
 {
-    return m->kind == MTLM_ALL_REDUCE && m->reduce == MTLM_REDUCE_SUM
+    return (m->kind == MTLM_ALL_REDUCE || m->kind == MTLM_REDUCE_SCATTER)
+           && m->reduce == MTLM_REDUCE_SUM
            && mtlm_ranks_group_size(ranks, m->group) == 2;
+}
+
+/* Sets what the sum sends and where it is, for an all-reduce or a
+ * reduce-scatter. */
+static void find_values(const struct mtlm_ranks *ranks,
+                        const struct mtlm_transfer *transfer,
+                        struct mtlm_pair_sum_config *config)
+{
+    const struct mtlm_message *m = &transfer->message;
+    const int mine = mtlm_ranks_group_rank(ranks, m->group);
+    const size_t bytes = block_bytes(ranks, m);
+    const char *block = transfer->buffer;
+
+    config->send = config->sum = transfer->buffer;
+    config->n = (int) m->count;
+    if (m->kind == MTLM_ALL_REDUCE)
+        return;
+    config->send = block + (1 - mine) * bytes;
+    config->sum = transfer->into;
+    config->n /= 2;
+    if (!scatters_in_place(ranks, transfer))
+        memcpy(transfer->into, block + mine * bytes, bytes);
 }
 
 static void start_pair_sum(struct mpi *mpi, struct mtlm_transfer *transfer)
 {
     const struct mtlm_ranks *ranks = mpi->transport.ranks;
     const struct mtlm_message *m = &transfer->message;
-    const int tag = (int) (mpi->pair_sums[m->group]++ & SMALLEST_MAX_TAG);
+    struct mtlm_pair_sum_config config = {.comm = ranks->group[m->group],
+                                          .type = datatype(m->dtype),
+                                          .op = operation(mpi, m)};
 
-    transfer->pair_sum = mtlm_pair_sum_start(
-        &(struct mtlm_pair_sum_config){.comm = ranks->group[m->group],
-                                       .tag = tag,
-                                       .buffer = transfer->buffer,
-                                       .n = (int) m->count,
-                                       .type = datatype(m->dtype),
-                                       .op = operation(mpi, m)});
+    config.tag = (int) (mpi->pair_sums[m->group]++ & SMALLEST_MAX_TAG);
+    find_values(ranks, transfer, &config);
+    transfer->pair_sum = mtlm_pair_sum_start(&config);
 }
 
 /* Wakes both ranks, for a piece more to add and to send. */
@@ -122,7 +143,8 @@ static bool test_pair_sum(const struct mtlm_ranks *ranks,
     return state == MTLM_PAIR_SUM_ENDS;
 }
 
-static void issue_collective(struct mpi *mpi, struct mtlm_transfer *transfer)
+static void issue_collective(const struct mpi *mpi,
+                             struct mtlm_transfer *transfer)
 {
     const struct mtlm_ranks *ranks = mpi->transport.ranks;
     const struct mtlm_message *m = &transfer->message;
@@ -147,11 +169,8 @@ static void issue_collective(struct mpi *mpi, struct mtlm_transfer *transfer)
                            type, comm, &transfer->mpi));
         break;
     default:
-        if (is_pair_sum(ranks, m))
-            start_pair_sum(mpi, transfer);
-        else
-            MTLM_CHECK_MPI(MPI_Iallreduce(MPI_IN_PLACE, transfer->buffer, n,
-                                          type, op, comm, &transfer->mpi));
+        MTLM_CHECK_MPI(MPI_Iallreduce(MPI_IN_PLACE, transfer->buffer, n, type,
+                                      op, comm, &transfer->mpi));
         break;
     }
 }
@@ -172,7 +191,10 @@ static void issue(struct mtlm_transport *transport,
                                  ranks->p2p, &transfer->mpi));
         mtlm_doorbell_ring_rank(ranks->bell, ranks->p2p, m->peer);
     } else {
-        issue_collective((struct mpi *) transport, transfer);
+        if (is_pair_sum(ranks, m))
+            start_pair_sum((struct mpi *) transport, transfer);
+        else
+            issue_collective((const struct mpi *) transport, transfer);
         mtlm_doorbell_ring_all(ranks->bell, ranks->group[m->group]);
     }
 }

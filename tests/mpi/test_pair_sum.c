@@ -44,7 +44,8 @@ static struct mtlm_pair_sum *start(MPI_Comm comm, int tag, void *x, int n,
 {
     return mtlm_pair_sum_start(&(struct mtlm_pair_sum_config){.comm = comm,
                                                               .tag = tag,
-                                                              .buffer = x,
+                                                              .send = x,
+                                                              .sum = x,
                                                               .n = n,
                                                               .type = type,
                                                               .op = MPI_SUM});
@@ -99,6 +100,27 @@ static void sum_two(MPI_Comm comm)
     free(x[1]);
 }
 
+/* A reduce-scatter: the other rank's block goes, this rank's is added to. */
+static void sum_blocks(MPI_Comm comm)
+{
+    float *x = new_floats(0, 2 * MANY);
+    int wrong = 0;
+
+    wait_for(mtlm_pair_sum_start(
+        &(struct mtlm_pair_sum_config){.comm = comm,
+                                       .send = x + (1 - rank) * MANY,
+                                       .sum = x + rank * MANY,
+                                       .n = MANY,
+                                       .type = MPI_FLOAT,
+                                       .op = MPI_SUM}));
+    for (int i = 0; i < 2 * MANY; i++)
+        wrong += x[i]
+                 != value(rank, 0, i)
+                        + (i / MANY == rank ? value(1 - rank, 0, i) : 0);
+    expect(wrong == 0, "%d values of two blocks are wrong", wrong);
+    free(x);
+}
+
 int main(int argc, char **argv)
 {
     static const int n[] = {1,         2,         PIECE - 1,     PIECE,
@@ -112,6 +134,7 @@ int main(int argc, char **argv)
         sum_floats(comm, n[i]);
     sum_doubles(comm);
     sum_two(comm);
+    sum_blocks(comm);
     MPI_Comm_free(&comm);
     mtlm_mpi_turn_end();
     return finish();
