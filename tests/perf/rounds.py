@@ -1,0 +1,68 @@
+"""perf/parallel_vs_pytorch: each round runs ours and all of PyTorch's settings,
+and ours is traced in the iterations that count."""
+
+import argparse
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import unittest
+from unittest import mock
+
+source = os.environ.get("srcdir", ".")
+sys.dont_write_bytecode = True  # of scripts without a suffix
+
+SCRIPT = os.path.join(source, "perf", "parallel_vs_pytorch")
+LOADER = importlib.machinery.SourceFileLoader("parallel_vs_pytorch", SCRIPT)
+script = importlib.util.module_from_spec(
+    importlib.util.spec_from_loader("parallel_vs_pytorch", LOADER)
+)
+LOADER.exec_module(script)
+
+RUN = {"seconds": [1.0], "losses": [[2.0]], "cpu": [1.0], "others": 0}
+LAYOUT = script.layouts.LAYOUTS["P2-9-3"]
+
+
+class Rounds(unittest.TestCase):
+    def setUp(self):
+        """A run of the script whose programs take no time."""
+        self.parallel = object.__new__(script.Parallel)
+        self.parallel.say = lambda text: None
+        self.parallel.inputs = None
+        self.parallel.options = argparse.Namespace(
+            rounds=3, warm_up=2, iterations=4, more="--schedule 1f1b"
+        )
+        self.parallel.ours = mock.Mock()
+        self.parallel.ours.train.side_effect = lambda *_: dict(RUN)
+        for name, value in (
+            ("trace.read", ({}, [])),
+            ("bounds.figures", {"makespan_ms": 5}),
+            ("theirs.train", dict(RUN)),
+        ):
+            patch = mock.patch.object(
+                getattr(script, name.split(".")[0]),
+                name.split(".")[1],
+                return_value=value,
+            )
+            self.addCleanup(patch.stop)
+            patch.start()
+
+    def test_a_round_has_a_run_of_each(self):
+        settings = [mock.Mock(), mock.Mock()]
+        ours, peers = self.parallel.rounds(LAYOUT, settings)
+        self.assertEqual(len(ours), 3)
+        self.assertEqual(ours[0]["schedule"], {"makespan_ms": 5})
+        self.assertEqual([len(peers[s]) for s in settings], [3, 3])
+
+    def test_ours_is_traced_from_the_end_of_the_warm_up(self):
+        self.parallel.ours_once(LAYOUT)
+        *_, workers, options, ranks = self.parallel.ours.train.call_args.args
+        text = " ".join(options)
+        self.assertEqual((workers, ranks), (1, 2))
+        self.assertIn("--stage-layers 9,3", text)
+        self.assertIn("--schedule 1f1b --trace", text)
+        self.assertIn("--trace-iterations 2:6", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
