@@ -10,6 +10,7 @@
 
 #include "codelets/bias_dropout_add.h"
 #include "codelets/dropout.h"
+#include "codelets/fetch.h"
 #include "codelets/infer.h"
 #include "codelets/rows.h"
 
@@ -48,6 +49,8 @@ static void bias_dropout_add_fwd_cpu(void *const ptr[],
 
     for (int64_t r = 0; r < rows; r++, x += h, residual += h, y += h) {
         if (dropout->p > 0) {
+            mtlm_fetch(x, h);
+            mtlm_fetch(residual, h);
             mtlm_dropout_factors(dropout, context->sample + r % b,
                                  (dropout->first_row + r / b) * h, h, factor);
 #pragma omp simd

@@ -27,7 +27,7 @@ typedef uint64_t vector __attribute__((vector_size(VECTOR_BYTES)));
  * products start. */
 enum {
     LANES = VECTOR_BYTES / 8,
-    BLOCKS = 16,
+    BLOCKS = 32,
     HALVES = 8 * BLOCKS, /* 16 bits each */
     VECTORS = BLOCKS / LANES
 };

@@ -9,6 +9,7 @@
 
 #include "codelets/dropout.h"
 #include "codelets/embedding_dropout.h"
+#include "codelets/fetch.h"
 #include "codelets/infer.h"
 
 _Static_assert((int) ED_X == (int) EDB_DY && (int) ED_Y == (int) EDB_DX,
@@ -41,6 +42,7 @@ static void embedding_dropout_cpu(void *const ptr[],
         return;
     }
     for (int64_t r = 0; r < dim[0] * b; r++, x += h, y += h) {
+        mtlm_fetch(x, h);
         mtlm_dropout_factors(dropout, context->sample + r % b,
                              (dropout->first_row + r / b) * h, h, factor);
 #pragma omp simd

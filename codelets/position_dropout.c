@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include "codelets/dropout.h"
+#include "codelets/fetch.h"
 #include "codelets/infer.h"
 #include "codelets/position_dropout.h"
 
@@ -56,15 +57,17 @@ static void position_dropout_fwd_cpu(void *const ptr[],
         const mtlm_real *pos = (const mtlm_real *) ptr[PD_POS] + row * h;
 
         for (int64_t j = 0; j < dim[1]; j++, x += h, y += h) {
-#pragma omp simd
-            for (int64_t c = 0; c < h; c++)
-                y[c] = x[c] + pos[c];
             if (dropout->p > 0) {
+                mtlm_fetch(x, h);
                 mtlm_dropout_factors(dropout, context->sample + j,
                                      (first + i) * h, h, factor);
 #pragma omp simd
                 for (int64_t c = 0; c < h; c++)
-                    y[c] *= factor[c];
+                    y[c] = (x[c] + pos[c]) * factor[c];
+            } else {
+#pragma omp simd
+                for (int64_t c = 0; c < h; c++)
+                    y[c] = x[c] + pos[c];
             }
         }
     }

@@ -10,8 +10,9 @@
 #include "perf/op_bench.h"
 #include "runtime/base/standard_output.h"
 
-/* Operands of several calls together are larger than the caches. */
-enum { COLD_BYTES = 128 << 20, SETS_AT_MOST = 64, SAMPLES = 9 };
+/* Operands of several calls together are larger than the caches.  They begin
+ * where lines begin, as those of a job do (runtime/machine/arena.h). */
+enum { COLD_BYTES = 128 << 20, SETS_AT_MOST = 64, SAMPLES = 9, LINE = 64 };
 
 struct set {
     void *ptr[MTLM_MAX_OPERANDS];
@@ -30,9 +31,12 @@ static double cpu_seconds(void)
 static void *new_operand(enum mtlm_dtype dtype, int64_t n,
                          const struct bench *bench)
 {
-    char *data = mtlm_calloc(n, mtlm_dtype_bytes(dtype));
+    const size_t bytes = n * mtlm_dtype_bytes(dtype);
+    char *data = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
     uint32_t random = 1;
 
+    if (!data)
+        mtlm_out_of_memory(bytes);
     for (int64_t i = 0; i < n; i++) {
         random = random * 1664525u + 1013904223u;
         if (dtype == MTLM_REAL)
@@ -91,6 +95,16 @@ static void update(mtlm_real *restrict z, const mtlm_real *restrict x,
         z[i] += x[i];
 }
 
+static mtlm_real add_up(const mtlm_real *x, int64_t n)
+{
+    mtlm_real sum = 0;
+
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++)
+        sum += x[i];
+    return sum;
+}
+
 static double greater(double a, double b)
 {
     return a > b ? a : b;
@@ -104,19 +118,21 @@ static void memory_rates(struct bench_rates *rates)
     mtlm_real *x = new_operand(MTLM_REAL, n, &none);
     mtlm_real *y = new_operand(MTLM_REAL, n, &none);
     mtlm_real *z = new_operand(MTLM_REAL, n, &none);
-    double best[3] = {1e9, 1e9, 1e9};
+    double best[4] = {1e9, 1e9, 1e9, 1e9};
 
-    for (int i = 0; i < 3 * SAMPLES; i++) {
+    for (int i = 0; i < 4 * SAMPLES; i++) {
         double start = cpu_seconds();
 
-        if (i % 3 == 0)
+        if (i % 4 == 0)
             copy(z, x, n);
-        else if (i % 3 == 1)
+        else if (i % 4 == 1)
             triad(z, x, y, n);
-        else
+        else if (i % 4 == 2)
             update(z, x, n);
+        else
+            z[0] = add_up(x, n); /* stored, or the loop would be left out */
         start = cpu_seconds() - start;
-        best[i % 3] = start < best[i % 3] ? start : best[i % 3];
+        best[i % 4] = start < best[i % 4] ? start : best[i % 4];
     }
     free(x), free(y), free(z);
     rates->copy_gbs = 2e-9 * COLD_BYTES / best[0];
@@ -124,6 +140,7 @@ static void memory_rates(struct bench_rates *rates)
     rates->traffic_gbs =
         greater(greater(1.5 * rates->copy_gbs, 4 / 3. * rates->triad_gbs),
                 3e-9 * COLD_BYTES / best[2]);
+    rates->read_gbs = 1e-9 * COLD_BYTES / best[3];
 }
 
 /* Bytes that a call moves. */
@@ -137,6 +154,19 @@ static double traffic(const struct mtlm_call *call)
                  * mtlm_shape_elems(&call->shape[i])
                  * mtlm_dtype_bytes(mtlm_call_dtype(call, i));
     return bytes;
+}
+
+/* Whether the call writes next to nothing of what it moves. */
+static bool reads_only(const struct mtlm_call *call)
+{
+    const struct mtlm_op *op = mtlm_ops[call->kind];
+    double written = 0;
+
+    for (int i = 0; i < op->n_operands; i++)
+        if (op->access[i] != MTLM_R)
+            written += 2.0 * mtlm_shape_elems(&call->shape[i])
+                       * mtlm_dtype_bytes(mtlm_call_dtype(call, i));
+    return written < 0.1 * traffic(call);
 }
 
 struct bench_rates bench_rates(int64_t m, int64_t n, int64_t k)
@@ -210,7 +240,8 @@ void bench_row(const struct bench *bench, const struct bench_rates *rates)
             : op->flops        ? op->flops(&call)
                                : 0;
     bytes = bench->bytes > 0 ? bench->bytes : traffic(&call);
-    floor_s = bytes / rates->traffic_gbs * 1e-9;
+    floor_s = bytes * 1e-9
+              / (reads_only(&call) ? rates->read_gbs : rates->traffic_gbs);
     floor_by_flops = flops / rates->gflops * 1e-9;
     floor_s = floor_by_flops > floor_s ? floor_by_flops : floor_s;
     printf("| %s%s%s | %s | %.3f | %.1f | %.1f | %.3f | %.0f %% |\n", op->name,

@@ -14,6 +14,9 @@ struct bench_rates {
     /* What really moves: a line that is written is read before.  The best of
      * copy, triad and x += y. */
     double traffic_gbs;
+    /* Of a sum.  Reads alone are slower than reads and writes together: a core
+     * has only so many lines on their way to it. */
+    double read_gbs;
 };
 
 /* Rates with arrays that no cache holds and a product [m, k] [n, k]^T. */
@@ -31,8 +34,9 @@ struct bench {
 
 /* Prints the head of a table and a row of it: time of a call on operands that
  * are not in any cache, GF/s, GB/s moved, and the floor's share of the time.
- * The floor is the longer of bytes at traffic_gbs and flops at gflops; what a
- * cache still has makes shares above 100 %. */
+ * The floor is the longer of bytes at traffic_gbs (read_gbs if next to nothing
+ * is written) and flops at gflops; what a cache still has makes shares above
+ * 100 %. */
 void bench_head(void);
 void bench_row(const struct bench *bench, const struct bench_rates *rates);
 

@@ -286,10 +286,10 @@ int main(int argc, char **argv)
 
         printf("\n%s: s %d, b %d, h %d, %d heads, vocabulary %d; sgemm %.1f "
                "GF/s, copy %.1f GB/s, triad %.1f GB/s, "
-               "moved %.1f GB/s\n\n",
+               "moved %.1f GB/s, read %.1f GB/s\n\n",
                z->name, (int) z->s, (int) z->b, (int) z->h, (int) z->a,
                (int) z->v, t.rates.gflops, t.rates.copy_gbs, t.rates.triad_gbs,
-               t.rates.traffic_gbs);
+               t.rates.traffic_gbs, t.rates.read_gbs);
         bench_head();
         measure_products(&t);
         measure_attention(&t);

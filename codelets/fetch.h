@@ -1,0 +1,22 @@
+#ifndef MTLM_FETCH_H
+#define MTLM_FETCH_H
+
+/* Rows on their way from memory while dropout draws its numbers: the processor
+ * itself does not look so far ahead. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/base/dtype.h"
+
+/* The size of a line of common processors; another size costs time only. */
+enum { MTLM_LINE_BYTES = 64 };
+
+/* Fetches a row [n] that will be read. */
+static inline void mtlm_fetch(const mtlm_real *row, int64_t n)
+{
+    for (size_t i = 0; i < n * sizeof(*row); i += MTLM_LINE_BYTES)
+        __builtin_prefetch((const char *) row + i, 0, 3);
+}
+
+#endif /* MTLM_FETCH_H */
