@@ -31,7 +31,7 @@
 
 /* Columns of a partial sum in mtlm_real; partial sums are added in double.  A
  * block stays in the first-level cache between its maximum and its sum. */
-enum { BLOCK = 512 };
+enum { BLOCK = 1024 };
 
 static struct mtlm_shape shape_of_sums(const struct mtlm_shape *logits)
 {
