@@ -20,6 +20,9 @@ struct compiled {
     bool bias;
     dnnl_primitive_t primitive;
     dnnl_memory_desc_t a, b, bias_row, c, scratch;
+    /* Of a packed B: the plain one, and what copies the plain one to b. */
+    dnnl_primitive_t pack;
+    dnnl_memory_desc_t plain, pack_scratch;
 };
 
 /* Shared by all threads.  Lives until the program ends: a job has few shapes.
@@ -121,6 +124,32 @@ static void run_one_thread(void)
         set_threads(1);
 }
 
+/* Compiles the copy of a plain B to the layout of made->b. */
+static void compile_pack(struct compiled *made)
+{
+    dnnl_primitive_attr_t attr = new_attributes(false);
+    dnnl_primitive_desc_t desc;
+
+    CHECK(dnnl_reorder_primitive_desc_create(&desc, &made->plain, all.engine,
+                                             &made->b, all.engine, attr));
+    made->pack_scratch =
+        *dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
+    CHECK(dnnl_primitive_create(&made->pack, desc));
+    CHECK(dnnl_primitive_desc_destroy(desc));
+    CHECK(dnnl_primitive_attr_destroy(attr));
+}
+
+/* Returns a matrix [k, n] whose layout oneDNN chooses. */
+static dnnl_memory_desc_t any_matrix(const struct mtlm_bf16_product *p)
+{
+    const dnnl_dims_t dims = {p->k, p->n};
+    dnnl_memory_desc_t desc;
+
+    CHECK(dnnl_memory_desc_init_by_tag(&desc, 2, dims, dnnl_bf16,
+                                       dnnl_format_tag_any));
+    return desc;
+}
+
 static struct compiled *compile(const struct mtlm_bf16_product *p, bool bias)
 {
     struct compiled *made = mtlm_calloc(1, sizeof(*made));
@@ -133,7 +162,8 @@ static struct compiled *compile(const struct mtlm_bf16_product *p, bool bias)
     made->product = *p;
     made->bias = bias;
     made->a = matrix(p->m, p->k, p->trans_a, dnnl_bf16);
-    made->b = matrix(p->k, p->n, p->trans_b, dnnl_bf16);
+    made->plain = matrix(p->k, p->n, p->trans_b, dnnl_bf16);
+    made->b = p->packed ? any_matrix(p) : made->plain;
     made->bias_row = matrix(1, p->n, false, dnnl_bf16);
     made->c = matrix(p->m, p->n, false, p->single ? dnnl_f32 : dnnl_bf16);
     CHECK(dnnl_matmul_desc_init(&matmul, &made->a, &made->b,
@@ -141,9 +171,12 @@ static struct compiled *compile(const struct mtlm_bf16_product *p, bool bias)
     CHECK(dnnl_primitive_desc_create(&desc, &matmul, attr, all.engine, NULL));
     made->scratch =
         *dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
+    made->b = *dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0);
     CHECK(dnnl_primitive_create(&made->primitive, desc));
     CHECK(dnnl_primitive_desc_destroy(desc));
     CHECK(dnnl_primitive_attr_destroy(attr));
+    if (p->packed)
+        compile_pack(made);
     return made;
 }
 
@@ -152,7 +185,8 @@ static bool is_same(const struct mtlm_bf16_product *x,
 {
     return x->m == y->m && x->n == y->n && x->k == y->k
            && x->trans_a == y->trans_a && x->trans_b == y->trans_b
-           && x->single == y->single && x->add == y->add;
+           && x->single == y->single && x->add == y->add
+           && x->packed == y->packed;
 }
 
 /* Returns NULL if the product is not compiled. */
@@ -193,24 +227,24 @@ static dnnl_memory_t new_memory(const dnnl_memory_desc_t *desc, const void *at)
     return memory;
 }
 
-/* Runs the product and frees the memory objects. */
-static void execute(const struct compiled *with, int n, dnnl_exec_arg_t *arg)
+/* Runs the primitive and frees the memory objects. */
+static void execute(dnnl_primitive_t primitive, int n, dnnl_exec_arg_t *arg)
 {
     dnnl_stream_t stream;
 
     CHECK(dnnl_stream_create(&stream, all.engine, dnnl_stream_default_flags));
-    CHECK(dnnl_primitive_execute(with->primitive, stream, n, arg));
+    CHECK(dnnl_primitive_execute(primitive, stream, n, arg));
     CHECK(dnnl_stream_destroy(stream));
     for (int i = 0; i < n; i++)
         CHECK(dnnl_memory_destroy(arg[i].memory));
 }
 
-static dnnl_memory_t new_scratch(const struct compiled *with,
+static dnnl_memory_t new_scratch(const dnnl_memory_desc_t *desc,
                                  struct mtlm_scratch *scratch)
 {
-    const size_t bytes = dnnl_memory_desc_get_size(&with->scratch);
+    const size_t bytes = dnnl_memory_desc_get_size(desc);
 
-    return new_memory(&with->scratch, mtlm_scratch_get(scratch, bytes));
+    return new_memory(desc, mtlm_scratch_get(scratch, bytes));
 }
 
 void mtlm_bf16_product(const struct mtlm_bf16_product *product,
@@ -223,10 +257,10 @@ void mtlm_bf16_product(const struct mtlm_bf16_product *product,
         {DNNL_ARG_SRC, new_memory(&with->a, a)},
         {DNNL_ARG_WEIGHTS, new_memory(&with->b, b)},
         {DNNL_ARG_DST, new_memory(&with->c, c)},
-        {DNNL_ARG_SCRATCHPAD, new_scratch(with, scratch)},
+        {DNNL_ARG_SCRATCHPAD, new_scratch(&with->scratch, scratch)},
         {DNNL_ARG_BIAS, bias ? new_memory(&with->bias_row, bias) : NULL}};
 
-    execute(with, bias ? 5 : 4, arg);
+    execute(with->primitive, bias ? 5 : 4, arg);
 }
 
 void mtlm_bf16_product_of_parts(const struct mtlm_bf16_product *product,
@@ -250,11 +284,49 @@ void mtlm_bf16_product_of_parts(const struct mtlm_bf16_product *product,
     const dnnl_memory_desc_t of_c = part(m, n, false, ldc, dnnl_f32);
     struct mtlm_scratch scratch = {0};
 
-    execute(with, 4,
+    execute(with->primitive, 4,
             (dnnl_exec_arg_t[]){
                 {DNNL_ARG_SRC, new_memory(&of_a, a)},
                 {DNNL_ARG_WEIGHTS, new_memory(&of_b, b)},
                 {DNNL_ARG_DST, new_memory(&of_c, c)},
-                {DNNL_ARG_SCRATCHPAD, new_scratch(with, &scratch)}});
+                {DNNL_ARG_SCRATCHPAD, new_scratch(&with->scratch, &scratch)}});
     mtlm_scratch_free(&scratch);
+}
+
+/* Returns the same product with a packed B. */
+static struct mtlm_bf16_product with_packed(
+    const struct mtlm_bf16_product *product)
+{
+    struct mtlm_bf16_product p = *product;
+
+    p.packed = true;
+    return p;
+}
+
+void mtlm_bf16_product_pack(const struct mtlm_bf16_product *product,
+                            const uint16_t *b, uint16_t *packed,
+                            struct mtlm_scratch *scratch)
+{
+    const struct mtlm_bf16_product p = with_packed(product);
+    const struct compiled *with = get(&p, false);
+
+    execute(with->pack, 3,
+            (dnnl_exec_arg_t[]){{DNNL_ARG_FROM, new_memory(&with->plain, b)},
+                                {DNNL_ARG_TO, new_memory(&with->b, packed)},
+                                {DNNL_ARG_SCRATCHPAD,
+                                 new_scratch(&with->pack_scratch, scratch)}});
+}
+
+bool mtlm_bf16_product_packs(const struct mtlm_bf16_product *product, bool bias,
+                             const struct mtlm_bf16_product *like)
+{
+    const struct mtlm_bf16_product p = with_packed(product);
+    const struct mtlm_bf16_product q = with_packed(like);
+    const dnnl_memory_desc_t *mine = &get(&p, bias)->b;
+    const struct compiled *theirs = get(&q, false);
+    const size_t bytes = (size_t) p.k * p.n * sizeof(uint16_t);
+
+    return dnnl_memory_desc_equal(mine, &theirs->b)
+           && !dnnl_memory_desc_equal(mine, &theirs->plain)
+           && dnnl_memory_desc_get_size(mine) == bytes;
 }

@@ -18,6 +18,7 @@ struct mtlm_bf16_product {
     bool single; /* C is fp32, else bf16 */
     bool add;    /* adds to C, else sets C */
     int64_t m, n, k;
+    bool packed; /* B is in the layout that oneDNN prefers for this product */
 };
 
 #if HAVE_ONEDNN && !MTLM_DOUBLE
@@ -29,6 +30,8 @@ bool mtlm_bf16_product_here(void);
 /* Computes C = op(A) op(B) (+ bias) (+ C), row-major: C [m, n], op(A) [m, k],
  * op(B) [k, n], bias [n] or NULL; stored rows are contiguous.  op(A) is A
  * transposed if trans_a, op(B) is B transposed if trans_b.  Runs one thread.
+ * Of a packed B, mtlm_bf16_product_pack() wrote all.  Packed and plain products
+ * have the same bits with AVX512_BF16.
  * scratch: memory for a part of A and of B. */
 void mtlm_bf16_product(const struct mtlm_bf16_product *product,
                        const uint16_t *a, const uint16_t *b,
@@ -42,6 +45,18 @@ void mtlm_bf16_product_of_parts(const struct mtlm_bf16_product *product,
                                 const uint16_t *a, int64_t lda,
                                 const uint16_t *b, int64_t ldb, float *c,
                                 int64_t ldc);
+
+/* Writes B [k, n] of product, plain as trans_b says, to packed [k n], in the
+ * layout that mtlm_bf16_product_packs() compares.  Runs one thread. */
+void mtlm_bf16_product_pack(const struct mtlm_bf16_product *product,
+                            const uint16_t *b, uint16_t *packed,
+                            struct mtlm_scratch *scratch);
+
+/* Returns whether the product can read B as mtlm_bf16_product_pack(like) writes
+ * B: oneDNN prefers the same layout for both, which has n k elements and is not
+ * the plain one.  bias: the product adds a bias. */
+bool mtlm_bf16_product_packs(const struct mtlm_bf16_product *product, bool bias,
+                             const struct mtlm_bf16_product *like);
 
 /* Writes what multiplies to text [bytes]: "by oneDNN 2.6.3", or "in fp32: "
  * with the reason.  Returns text. */
@@ -61,6 +76,22 @@ static inline void mtlm_bf16_product(const struct mtlm_bf16_product *product,
                                      struct mtlm_scratch *scratch)
 {
     (void) product, (void) a, (void) b, (void) bias, (void) c, (void) scratch;
+}
+
+/* Never called. */
+static inline void mtlm_bf16_product_pack(
+    const struct mtlm_bf16_product *product, const uint16_t *b,
+    uint16_t *packed, struct mtlm_scratch *scratch)
+{
+    (void) product, (void) b, (void) packed, (void) scratch;
+}
+
+static inline bool mtlm_bf16_product_packs(
+    const struct mtlm_bf16_product *product, bool bias,
+    const struct mtlm_bf16_product *like)
+{
+    (void) product, (void) bias, (void) like;
+    return false;
 }
 
 static inline const char *mtlm_bf16_product_describe(char *text, size_t bytes)

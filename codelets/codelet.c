@@ -244,7 +244,7 @@ static uint32_t footprint(struct starpu_task *task)
 {
     const struct mtlm_task *t = task->cl_arg;
     const struct mtlm_op *op = mtlm_ops[t->call->kind];
-    uint32_t hash = t->call->value;
+    uint32_t hash = t->call->value | (uint32_t) t->call->packed << 8;
 
     for (const struct mtlm_call *call = t->call; call; call = call->next)
         for (int i = 0; i < op->n_operands; i++) {

@@ -15,6 +15,7 @@ static void forward(const struct mtlm_call *call, const void *x,
 {
     const struct mtlm_bf16_product product = {
         .trans_b = true,
+        .packed = call->packed,
         .m = mtlm_shape_rows(&call->shape[LIN_X]),
         .n = call->shape[LIN_WEIGHT].dim[0],
         .k = call->shape[LIN_WEIGHT].dim[1]};
@@ -40,6 +41,7 @@ static void backward(void *const ptr[], const struct mtlm_call *call,
 {
     const struct mtlm_bf16_product product = {
         .add = add,
+        .packed = call->packed,
         .m = mtlm_shape_rows(&call->shape[LIND_DY]),
         .n = call->shape[LIND_WEIGHT].dim[1],
         .k = call->shape[LIND_WEIGHT].dim[0]};

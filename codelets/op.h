@@ -222,6 +222,10 @@ union mtlm_attr {
         int64_t count;
     } collective;
     struct {
+        bool gradient; /* for gradients of inputs, else for forward products */
+        int64_t rows;  /* of the products that read the packed weight */
+    } pack;
+    struct {
         int peer; /* rank of the other end */
         int tag;  /* equal for a send and the receive that matches */
     } p2p;
@@ -293,6 +297,7 @@ struct mtlm_call {
      * Calls of one job may differ: fill writes 16-bit weights and their fp32
      * masters.  Kernels compute in mtlm_real. */
     enum mtlm_dtype value;
+    bool packed; /* the weight of the linear layer is packed: codelets/pack.h */
     union mtlm_attr attr;
     struct mtlm_shape shape[MTLM_MAX_OPERANDS];
     /* Next call of the same task, with the same operation and value type; or

@@ -24,6 +24,7 @@
     OP(LINEAR_DGRAD_ADD, linear_dgrad_add)                                     \
     OP(LINEAR_WGRAD, linear_wgrad)                                             \
     OP(LINEAR_BIAS_WGRAD, linear_bias_wgrad)                                   \
+    OP(PACK, pack)                                                             \
     OP(LINEAR_GELU_FWD, linear_gelu_fwd)                                       \
     OP(GELU_LINEAR_FWD, gelu_linear_fwd)                                       \
     OP(GELU_LINEAR_DGRAD, gelu_linear_dgrad)                                   \

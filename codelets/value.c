@@ -69,6 +69,7 @@ static void run_one(void *const ptr[], const struct mtlm_call *call,
     void *given[MTLM_MAX_OPERANDS];
     float *next;
 
+    assert(!call->packed || kernel_of(call) == op->cpu_bf16);
     if (bytes == 0) {
         kernel_of(call)(ptr, call, context);
         return;

@@ -110,6 +110,7 @@ void mtlm_program_destroy(struct mtlm_program *program)
         mtlm_list_free(&program->stage[c].forward);
         mtlm_list_free(&program->stage[c].backward);
         mtlm_list_free(&program->stage[c].weight);
+        mtlm_list_free(&program->stage[c].pack);
         mtlm_list_free(&program->stage[c].reduce);
         mtlm_list_free(&program->stage[c].eval);
         mtlm_list_free(&program->stage[c].prompt);

@@ -79,6 +79,13 @@ struct mtlm_offload_amount {
     int inputs;
 };
 
+/* Packed copies of weights (graph/build/packing.h). */
+enum mtlm_packing {
+    MTLM_PACKING_NO,
+    MTLM_PACKING_YES,  /* wherever a product can read them */
+    MTLM_PACKING_AUTO, /* where they save time */
+};
+
 struct mtlm_profile;
 
 /* What a validation measures: means of the losses of its microbatches, each a
@@ -121,6 +128,7 @@ struct mtlm_program_config {
     int weight_staleness; /* 0, or 1: two versions (graph/build/version.h) */
     bool distributed_optimizer; /* graph/build/bucket.h */
     int64_t bucket_size;        /* elements; 0: MTLM_BUCKET_SIZE */
+    enum mtlm_packing packing;
     enum mtlm_offload offload;
     struct mtlm_offload_amount offload_amount;
     struct mtlm_recompute recompute;
@@ -200,6 +208,7 @@ struct mtlm_stage {
     struct mtlm_rows input, output;
     struct mtlm_rows eval_output;               /* output in a validation */
     struct mtlm_list forward, backward, weight; /* F, B, W */
+    struct mtlm_list pack;   /* once per iteration, before the first F */
     struct mtlm_list reduce; /* once per iteration, after the last W */
     struct mtlm_list eval;   /* forward without dropout */
     /* Generation: a piece of a prompt; one position.  Both lists end before

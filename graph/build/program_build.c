@@ -12,6 +12,7 @@
 #include "graph/build/offload_items.h"
 #include "graph/build/optimizer.h"
 #include "graph/build/order_pool.h"
+#include "graph/build/packing.h"
 #include "graph/build/pool.h"
 #include "graph/build/program_build.h"
 #include "graph/build/ring.h"
@@ -214,6 +215,26 @@ static void hurry_tied_gradient(struct mtlm_program *program,
                 mtlm_priority(priority, MTLM_PHASE_OPTIMIZER, -1, 0);
 }
 
+/* Packs the weights of a virtual stage.  Forward products wait for their
+ * weights; gradients of inputs need theirs only in B, so those wait behind F.
+ */
+static void add_packs(struct mtlm_program *program,
+                      const struct mtlm_priority *priority, int chunk)
+{
+    const struct mtlm_list *list = &program->stage[chunk].pack;
+    const int now = mtlm_priority(priority, MTLM_PHASE_OPTIMIZER, -1, 0);
+    const int later = mtlm_priority(priority, MTLM_PHASE_BACKWARD, 0, chunk);
+
+    for (int i = 0; i < list->n; i++) {
+        const struct mtlm_node *node = list->node[i];
+
+        mtlm_items_append(
+            &program->train,
+            (struct mtlm_item){
+                node, -1, node->call.attr.pack.gradient ? later : now, -1});
+    }
+}
+
 /* Adds a box: F, B or W of a microbatch on a virtual stage. */
 static void add_box(struct mtlm_program *program,
                     const struct mtlm_priority *priority, enum mtlm_phase phase,
@@ -222,8 +243,11 @@ static void add_box(struct mtlm_program *program,
     const struct mtlm_stage *stage = &program->stage[chunk];
     const bool last = microbatch == program->config.microbatches - 1;
     struct mtlm_items *items = &program->train;
-    const int first = items->n;
+    int first;
 
+    if (microbatch == 0 && phase == MTLM_PHASE_FORWARD)
+        add_packs(program, priority, chunk);
+    first = items->n;
     add_items(items,
               phase == MTLM_PHASE_FORWARD    ? &stage->forward
               : phase == MTLM_PHASE_BACKWARD ? &stage->backward
@@ -502,6 +526,7 @@ struct mtlm_program *mtlm_program_build(
     mtlm_buckets_create(program);
     add_globals(program, program->stage[v - 1].last);
     build_stages(program);
+    mtlm_packing_apply(program);
     for (int c = v - 1; c >= 0 && !config->eval_only; c--) {
         mtlm_buckets_build_reduce(program, c);
         mtlm_optimizer_build_sums(program, c);

@@ -123,6 +123,7 @@ double mtlm_plan_work_add(struct mtlm_plan *plan,
                 add_list(program, plan, lists[i], config->microbatches);
         plan->tasks +=
             add_list(program, plan, &stage->step, config->decoding.sequences);
+        plan->tasks += add_list(program, plan, &stage->pack, 1);
         plan->tasks += add_list(program, plan, &stage->reduce, 1);
         eval += (double) stage->eval.n * mtlm_program_piece(config);
         plan->layers += stage->n_layers;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "codelets/bf16_product.h"
 #include "graph/predict/activation_memory.h"
 #include "launch/job/job_layout.h"
 #include "launch/job/job_offload.h"
@@ -15,6 +16,7 @@
 #include "launch/plan/layout_choice.h"
 #include "launch/plan/offload_choice.h"
 #include "launch/plan/order_fit.h"
+#include "launch/plan/pack_choice.h"
 #include "launch/plan/plan_table.h"
 #include "launch/plan/policy_choice.h"
 #include "launch/plan/schedule_choice.h"
@@ -128,7 +130,12 @@ int mtlm_job_layout_choose(struct mtlm_job *job, struct mtlm_error *err)
         || mtlm_policy_choice_take(o, &job->wish, &job->hosts, &job->choice,
                                    err)
                < 0
-        || check_published(job, err) < 0)
+        || check_published(job, err) < 0
+        || mtlm_pack_choice_make(
+               o, &job->wish, &job->hosts, &job->choice,
+               mtlm_ranks_min(job->ranks, mtlm_bf16_product_here()), err)
+               < 0
+        || check_memory(job, err) < 0)
         return -1;
     job->layout = mtlm_wish_config(&job->wish, job->choice.tp, job->choice.pp,
                                    job->choice.dp, job->choice.micro_batch)

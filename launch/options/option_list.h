@@ -244,6 +244,12 @@
         "versions of the weights: no flush between iterations")                \
     OPT(PRECISION, BF16, "bf16", FLAG, bf16, "no", 0, 0, NULL,                 \
         "weights and activations in bfloat16")                                 \
+    OPT(PRECISION, PACK_WEIGHTS, "pack-weights", CHOICE, pack_weights, "auto", \
+        0, 0, "no|yes|auto",                                                   \
+        "bf16 on CPUs: pack the weights of linear layers once per iteration, " \
+        "not in every product; takes 4 bytes of memory per parameter, and "    \
+        "pays with several microbatches (auto: where it pays and memory has "  \
+        "room)")                                                               \
     OPT(PRECISION, FP16, "fp16", FLAG, fp16, "no", 0, 0, NULL,                 \
         "weights and activations in IEEE half precision, with a scaled loss")  \
     OPT(PRECISION, LOSS_SCALE, "loss-scale", REAL, loss_scale, "", 1, 1e15,    \

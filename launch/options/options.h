@@ -126,6 +126,7 @@ struct mtlm_options {
 
     /* Precision */
     bool bf16, fp16;              /* not both */
+    enum mtlm_packing pack_weights;
     double loss_scale;            /* static; 0: dynamic, by scale */
     int64_t hysteresis;           /* of scale */
     struct mtlm_loss_scale scale; /* without loss_scale: see

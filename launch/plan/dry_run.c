@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codelets/bf16_product.h"
 #include "graph/predict/activation_memory.h"
 #include "launch/options/options_layout.h"
 #include "launch/options/options_note.h"
@@ -23,6 +24,7 @@
 #include "launch/plan/layout_choice.h"
 #include "launch/plan/layout_table.h"
 #include "launch/plan/offload_choice.h"
+#include "launch/plan/pack_choice.h"
 #include "launch/plan/plan_disk.h"
 #include "launch/plan/plan_host.h"
 #include "launch/plan/plan_size.h"
@@ -425,7 +427,10 @@ static int choose_layout(struct dry_run *d, struct mtlm_options *options,
                                    err)
                < 0)
         return -1;
-    return 0;
+    if (d->described) /* another machine, or GPUs */
+        return 0;
+    return mtlm_pack_choice_make(options, &d->wish, &d->hosts, &d->choice,
+                                 mtlm_bf16_product_here(), err);
 }
 
 /* --synthetic: reads the machine that the plan counts by. */

@@ -8,6 +8,7 @@
 
 #include "codelets/bf16_product.h"
 #include "codelets/codelet.h"
+#include "graph/build/packing.h"
 #include "launch/checkpoint/job_best.h"
 #include "launch/checkpoint/job_checkpoint.h"
 #include "launch/job/job_blas.h"
@@ -165,16 +166,20 @@ static void print_gpu(const struct mtlm_job *job)
         printf("GPU: %s; trains on CPUs\n", missing);
 }
 
-static void print_precision(const struct mtlm_options *o)
+static void print_precision(const struct mtlm_job *job)
 {
+    const struct mtlm_options *o = &job->options;
     char how[128];
 
     if (!o->bf16 && !o->fp16)
         return;
     printf("precision: %s weights and activations, fp32 masters, moments and "
-           "gradients; CPUs multiply %s\n",
+           "gradients; CPUs multiply %s%s\n",
            o->bf16 ? "bf16" : "fp16",
-           o->bf16 ? mtlm_bf16_product_describe(how, sizeof(how)) : "in fp32");
+           o->bf16 ? mtlm_bf16_product_describe(how, sizeof(how)) : "in fp32",
+           mtlm_packing_is_used(job->program)
+               ? ", with weights packed once per iteration"
+               : "");
 }
 
 static void print_memory(const struct mtlm_plan *plan)
@@ -234,7 +239,7 @@ static void print_start(struct mtlm_job *job)
            mtlm_machine_policy(), file ? " of " : "", file ? file : "",
            mtlm_blas_describe(blas, sizeof(blas)));
     print_gpu(job);
-    print_precision(o);
+    print_precision(job);
     if (o->weight_staleness && !o->eval_only)
         printf("staleness: gradients at the weights of one step before, two "
                "versions of weights and gradients\n");

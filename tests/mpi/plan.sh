@@ -37,6 +37,9 @@ if ! sanitized; then
     ! full_tier || near 1 --model bert-tiny --train-iters $iters --eval-iters 1
     # Operands of 16 bit are floats while a kernel runs.
     near 1 --model gpt-tiny --bf16 --train-iters $iters --eval-iters 1
+    # Packed copies of weights, where the processor multiplies bf16.
+    near 1 --model gpt-tiny --bf16 --global-batch-size 64 \
+        --train-iters $iters --eval-iters 0
     # Two versions of weights and gradients.
     near 1 --model gpt-tiny --train-iters $iters --eval-iters 1 \
         --weight-staleness 1

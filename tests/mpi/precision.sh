@@ -33,6 +33,23 @@ for value in bf16 fp16; do
     layout 2 2
     same bf16 "$pair" $ranks "${parallel[@]}"
 done
+# Packed weights change no bit, under any layout; a processor without the
+# instructions refuses them.
+well 1 "${model[@]}" --bf16 --workers 1 --pack-weights no
+plain=$(weight_hash out)
+if grep -q '; CPUs multiply by oneDNN' out; then
+    ! grep -q 'weights packed once' out || fail "packed: $(grep ^precision out)"
+    for layout in "1 --workers 1" "1 --workers 2" \
+        "2 --pipeline-model-parallel-size 2" \
+        "2 --pipeline-model-parallel-size 2 --use-distributed-optimizer"; do
+        # shellcheck disable=SC2086 # several words
+        same bf16 "$plain" $layout --pack-weights yes
+        grep -q '^precision: .*, with weights packed once per iteration$' out \
+            || fail "$layout: not packed: $(grep ^precision out)"
+    done
+else
+    echo "# packed weights: skipped, $(grep -o 'CPUs multiply.*' out)"
+fi
 # A processor that does not multiply bf16: other sums, nearly the same losses.
 well 1 "${model[@]}" --bf16
 line=$(grep '^precision:' out)

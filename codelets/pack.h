@@ -1,0 +1,27 @@
+#ifndef MTLM_PACK_H
+#define MTLM_PACK_H
+
+/* Packed weights of bf16: copies in the layout that oneDNN multiplies.  Without
+ * them oneDNN packs a weight anew in every product.  Forward products and those
+ * of input gradients need a packed weight each. */
+
+#include "codelets/op.h"
+
+/* pack: weight, packed [n, k] */
+enum { PACK_WEIGHT, PACK_PACKED, PACK_COUNT };
+
+/* Who reads a packed weight. */
+enum mtlm_pack { MTLM_PACK_NOTHING, MTLM_PACK_FORWARD, MTLM_PACK_GRADIENT };
+
+/* Operands of every operation that reads packed weights. */
+enum { PACK_READER_X, PACK_READER_WEIGHT };
+
+/* Returns which packed weight the operation can read. */
+enum mtlm_pack mtlm_pack_reads(enum mtlm_op_kind kind);
+
+/* Returns whether the call, an operation that reads packed weights, can read
+ * its weight as a call of pack with attr writes the weight: oneDNN multiplies
+ * bf16, and prefers the same layout, of the plain weight's size. */
+bool mtlm_pack_fits(const struct mtlm_call *call, const union mtlm_attr *attr);
+
+#endif /* MTLM_PACK_H */

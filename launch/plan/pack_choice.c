@@ -1,0 +1,69 @@
+/* Decides whether a job packs its weights. */
+
+#include "config.h"
+
+#include "graph/build/packing.h"
+#include "graph/predict/activation_memory.h"
+#include "launch/plan/pack_choice.h"
+
+/* Margin of memory, because plans are not known more exactly. */
+#define TO_SPARE 1.05
+
+/* Returns why the job cannot pack weights; NULL: it can. */
+static const char *hindrance(const struct mtlm_options *options,
+                             const struct mtlm_program_config *config,
+                             const struct mtlm_hosts *hosts, bool here)
+{
+    if (options->cluster_file)
+        return "tasks of a synthetic run multiply nothing";
+    if (hosts->gpus)
+        return "GPUs multiply weights as they are";
+    if (config->value == MTLM_BF16 && !here)
+        return "oneDNN does not multiply bf16 on this machine";
+    return mtlm_packing_hindrance(config);
+}
+
+/* Returns the bytes that the config needs on the fullest machine. */
+static double need_of(const struct mtlm_program_config *config,
+                      const struct mtlm_hosts *hosts)
+{
+    struct mtlm_program_config mine = *config;
+    struct mtlm_outline outline;
+    double need;
+
+    mtlm_activation_memory_measure(&mine);
+    outline = mtlm_outline_create(&mine, hosts->process_bytes);
+    need = mtlm_choose_need(hosts, &outline);
+    mtlm_outline_destroy(&outline);
+    mtlm_activation_memory_free(&mine.activation);
+    return need;
+}
+
+int mtlm_pack_choice_make(const struct mtlm_options *options,
+                          struct mtlm_wish *wish,
+                          const struct mtlm_hosts *hosts,
+                          struct mtlm_choice *choice, bool here,
+                          struct mtlm_error *err)
+{
+    const bool asked = options->pack_weights == MTLM_PACKING_YES;
+    struct mtlm_program_config config = mtlm_wish_config(
+        wish, choice->tp, choice->pp, choice->dp, choice->micro_batch);
+    const char *why = hindrance(options, &config, hosts, here);
+    double need;
+
+    if (options->pack_weights == MTLM_PACKING_NO || (why && !asked))
+        return 0;
+    if (why)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--pack-weights yes cannot pack weights: %s; "
+                              "leave the option out",
+                              why);
+    config.packing = options->pack_weights;
+    need = need_of(&config, hosts);
+    if (!asked && TO_SPARE * need > hosts->available)
+        return 0;
+    wish->config.packing = config.packing;
+    choice->need = need;
+    choice->fits = TO_SPARE * need <= hosts->available;
+    return 0;
+}
