@@ -319,7 +319,13 @@ static void check_part(bool trans_a, bool trans_b, bool add)
     mtlm_real *a, *b, *before = new_normal(ALL, 3), *sums = new_normal(ALL, 3);
     uint16_t *a16 = new_bf16(ALL, 1, &a), *b16 = new_bf16(ALL, 2, &b);
     float *c = new_normal(ALL, 3), *again = new_normal(ALL + 1, 3);
-    struct work work = {{trans_a, trans_b, true, add, PART_M, PART_N, PART_K},
+    struct work work = {{.trans_a = trans_a,
+                         .trans_b = trans_b,
+                         .single = true,
+                         .add = add,
+                         .m = PART_M,
+                         .n = PART_N,
+                         .k = PART_K},
                         a16,
                         b16,
                         c,
