@@ -125,7 +125,7 @@ struct mtlm_options {
     int64_t weight_staleness; /* of gradients, steps: 0 or 1 */
 
     /* Precision */
-    bool bf16, fp16;              /* not both */
+    bool bf16, fp16; /* not both */
     enum mtlm_packing pack_weights;
     double loss_scale;            /* static; 0: dynamic, by scale */
     int64_t hysteresis;           /* of scale */
@@ -148,7 +148,7 @@ struct mtlm_options {
     bool sequence_parallel;
     enum mtlm_attention_backend attention_backend;
     struct mtlm_epilogue_wishes epilogues;
-    char *blas; /* name, file, "auto" or "measure" */
+    char *blas;                   /* name, file, "auto" or "measure" */
     int schedule;                 /* index in mtlm_schedules[] */
     char *schedule_file;          /* order of F, B and W, or NULL; as read: */
     struct mtlm_box_order *order; /* of one piece of W, owned, or NULL */
@@ -230,8 +230,8 @@ struct mtlm_options {
     const struct mtlm_task_entry *task; /* borrowed, or NULL; by task_name */
     char *train_data, *valid_data;      /* files, blanks between; or NULL */
     char *pretrained_dir;               /* or NULL */
-    bool new_head; /* load_dir is pretrained_dir: the head is none of it */
-    char *predictions;                  /* file for answers, or NULL */
+    bool new_head;     /* load_dir is pretrained_dir: the head is none of it */
+    char *predictions; /* file for answers, or NULL */
     int64_t epochs;
     char *seeds;          /* "1,2,3", or NULL; as numbers: */
     int64_t *seed_of_run; /* [n_seeds], owned */
