@@ -427,7 +427,8 @@ static int choose_layout(struct dry_run *d, struct mtlm_options *options,
                                    err)
                < 0)
         return -1;
-    if (d->described) /* another machine, or GPUs */
+    /* Another machine, or GPUs, pack nothing; who asks for it is told. */
+    if (d->described && options->pack_weights != MTLM_PACKING_YES)
         return 0;
     return mtlm_pack_choice_make(options, &d->wish, &d->hosts, &d->choice,
                                  mtlm_bf16_product_here(), err);
