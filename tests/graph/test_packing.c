@@ -123,30 +123,38 @@ static void test_other_items_read_plain_weights(void **state)
     small_ranks_destroy(&ranks);
 }
 
-/* 4 layers of 4 weights, and the output layer: packed where they have readers
- * enough. */
-static void test_auto_counts_readers(void **state)
-{
-    enum { WEIGHTS = 17 };
-    struct mtlm_program_config config;
+enum { WEIGHTS = 17 }; /* 4 layers of 4 weights, and the output layer */
 
+/* Samples of `length` tokens; auto packs that many times. */
+static void check_auto(int64_t length, int64_t microbatches, int row_parts,
+                       int packs)
+{
+    struct mtlm_program_config config = wide(1, 1, microbatches);
+
+    config.micro_batch = 1;
+    config.model.seq_length = config.model.max_positions = length;
+    config.row_parts = row_parts;
+    assert_int_equal(count_packs(&config), 2 * WEIGHTS);
+    config.packing = MTLM_PACKING_AUTO;
+    assert_int_equal(count_packs(&config), packs);
+    config.packing = MTLM_PACKING_NO;
+    assert_int_equal(count_packs(&config), 0);
+}
+
+/* Weights are packed where their readers have rows enough. */
+static void test_auto_counts_rows(void **state)
+{
     (void) state;
     need_instructions();
-    for (int64_t m = 1; m <= 2 * MTLM_PACKING_FORWARD; m++) {
-        config = wide(1, 1, m);
-        assert_int_equal(count_packs(&config), 2 * WEIGHTS);
-        config.packing = MTLM_PACKING_AUTO;
-        assert_int_equal(count_packs(&config),
-                         WEIGHTS * (m >= MTLM_PACKING_GRADIENT)
-                             + WEIGHTS * (m >= MTLM_PACKING_FORWARD));
-        config.packing = MTLM_PACKING_NO;
-        assert_int_equal(count_packs(&config), 0);
-    }
-    /* Parts of a sample read the weight, too. */
-    config = wide(1, 1, MTLM_PACKING_FORWARD / 2);
-    config.packing = MTLM_PACKING_AUTO;
-    config.row_parts = 2;
-    assert_int_equal(count_packs(&config), 2 * WEIGHTS);
+    check_auto(256, 3, 1, 0);
+    check_auto(256, 4, 1, WEIGHTS);
+    check_auto(256, 9, 1, WEIGHTS);
+    check_auto(256, 10, 1, 2 * WEIGHTS);
+    check_auto(1024, 2, 1, WEIGHTS);
+    check_auto(1024, 3, 1, 2 * WEIGHTS);
+    /* One reader never gains; parts of a sample are readers, too. */
+    check_auto(2560, 1, 1, 0);
+    check_auto(2560, 1, 2, 2 * WEIGHTS);
 }
 
 static void test_hindrances(void **state)
@@ -232,7 +240,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_products_read_packed_weights),
         cmocka_unit_test(test_other_items_read_plain_weights),
-        cmocka_unit_test(test_auto_counts_readers),
+        cmocka_unit_test(test_auto_counts_rows),
         cmocka_unit_test(test_hindrances),
         cmocka_unit_test(test_no_bit_changes),
     };
