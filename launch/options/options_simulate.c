@@ -66,6 +66,10 @@ static int check_effects(const struct mtlm_options *o, struct mtlm_error *err)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--simulate takes the times of the file; "
                               "--stretch is for --synthetic");
+    if (o->pack_weights == MTLM_PACKING_YES)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--simulate packs no weights; leave "
+                              "--pack-weights yes out");
     if (o->tensorboard_dir)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--tensorboard-dir needs a run, and --simulate "
