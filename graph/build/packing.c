@@ -81,7 +81,6 @@ static bool pays(const struct mtlm_program_config *config,
 {
     const int64_t enough = weight->attr.pack.gradient ? MTLM_PACKING_GRADIENT
                                                       : MTLM_PACKING_FORWARD;
-
     const int64_t readers = weight->reader.n * config->microbatches;
 
     return config->packing == MTLM_PACKING_YES

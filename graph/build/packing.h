@@ -6,7 +6,7 @@
  * for gradients of inputs, or two copies for both.  Products of all
  * microbatches read the copy; else each product packs the weight anew.
  * Gradients of weights, embeddings, validations and generation read the weight
- * itself.  Packed and plain products have the same bits.
+ * itself.  With AVX512_BF16 packed and plain products have the same bits.
  *
  * A copy saves time if it has enough readers per iteration.  Measured with
  * oneDNN 2.6.3 on a Zen 5 core, weights of GPT-2 124M; a share of the time of
@@ -20,8 +20,8 @@
  *
  * So MTLM_PACKING_AUTO packs for two readers or more that have so many rows
  * together: MTLM_PACKING_FORWARD for forward products, MTLM_PACKING_GRADIENT for
- * gradients.  Iterations of GPT-2 124M on two cores then took less time: 16 x
- * 256 tokens 4 %, 4 x 1024 tokens 3 %.  MTLM_PACKING_YES packs what a product
+ * gradients.  Iterations of GPT-2 124M on two cores took about 4 % less time
+ * with 16 x 256 tokens, 3 % with 4 x 1024.  MTLM_PACKING_YES packs what a product
  * can read. */
 
 #include "graph/build/program.h"

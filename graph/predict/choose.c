@@ -91,6 +91,11 @@ double mtlm_choose_need(const struct mtlm_hosts *hosts,
                        : mtlm_outline_host_bytes(outline, hosts->per_host);
 }
 
+bool mtlm_choose_fits(const struct mtlm_hosts *hosts, double need)
+{
+    return TO_SPARE * need <= hosts->available;
+}
+
 /* Returns whether the hosts of GPUs have room for the state that travels
  * there. */
 static bool hosts_have_room(const struct mtlm_hosts *hosts,
@@ -111,13 +116,13 @@ static void work_out_choice(const struct mtlm_wish *wish,
 
     if (wish->hurry) {
         choice->need = first_rank(config, hosts);
-        if (TO_SPARE * choice->need > hosts->available)
+        if (!mtlm_choose_fits(hosts, choice->need))
             return;
     }
     outline = mtlm_outline_create(config, hosts->process_bytes);
     choice->need = mtlm_choose_need(hosts, &outline);
     choice->least = false;
-    choice->fits = TO_SPARE * choice->need <= hosts->available
+    choice->fits = mtlm_choose_fits(hosts, choice->need)
                    && hosts_have_room(hosts, &outline);
     for (int i = 0; i < choice->pp; i++)
         if (mtlm_plan_check_counts(&outline.plan[i], NULL) < 0)

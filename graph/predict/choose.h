@@ -65,6 +65,10 @@ struct mtlm_choices {
     int n;
 };
 
+/* Returns whether so many bytes fit on the machine or GPU, with a margin:
+ * plans are not known more exactly. */
+bool mtlm_choose_fits(const struct mtlm_hosts *hosts, double need);
+
 /* Sets *choice and returns 0.  Returns -1 if no layout has so many ranks.  Of
  * the layouts that fit into memory, takes the one with the shortest forecast
  * (graph/predict/forecast.h).  If none fits, takes the one that needs least
