@@ -143,30 +143,29 @@ static void memory_rates(struct bench_rates *rates)
     rates->read_gbs = 1e-9 * COLD_BYTES / best[3];
 }
 
-/* Bytes that a call moves. */
-static double traffic(const struct mtlm_call *call)
+/* Bytes that a call moves for operands that it writes, or for the others. */
+static double moved(const struct mtlm_call *call, bool written)
 {
     const struct mtlm_op *op = mtlm_ops[call->kind];
     double bytes = 0;
 
     for (int i = 0; i < op->n_operands; i++)
-        bytes += (op->access[i] == MTLM_R ? 1.0 : 2.0)
-                 * mtlm_shape_elems(&call->shape[i])
-                 * mtlm_dtype_bytes(mtlm_call_dtype(call, i));
+        if ((op->access[i] != MTLM_R) == written)
+            bytes += (written ? 2.0 : 1.0) * mtlm_shape_elems(&call->shape[i])
+                     * mtlm_dtype_bytes(mtlm_call_dtype(call, i));
     return bytes;
+}
+
+/* Bytes that a call moves. */
+static double traffic(const struct mtlm_call *call)
+{
+    return moved(call, false) + moved(call, true);
 }
 
 /* Whether the call writes next to nothing of what it moves. */
 static bool reads_only(const struct mtlm_call *call)
 {
-    const struct mtlm_op *op = mtlm_ops[call->kind];
-    double written = 0;
-
-    for (int i = 0; i < op->n_operands; i++)
-        if (op->access[i] != MTLM_R)
-            written += 2.0 * mtlm_shape_elems(&call->shape[i])
-                       * mtlm_dtype_bytes(mtlm_call_dtype(call, i));
-    return written < 0.1 * traffic(call);
+    return moved(call, true) < 0.1 * traffic(call);
 }
 
 struct bench_rates bench_rates(int64_t m, int64_t n, int64_t k)

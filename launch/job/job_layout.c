@@ -135,7 +135,8 @@ int mtlm_job_layout_choose(struct mtlm_job *job, struct mtlm_error *err)
                o, &job->wish, &job->hosts, &job->choice,
                mtlm_ranks_min(job->ranks, mtlm_bf16_product_here()), err)
                < 0
-        || check_memory(job, err) < 0)
+        || (job->wish.config.packing != MTLM_PACKING_NO
+            && check_memory(job, err) < 0))
         return -1;
     job->layout = mtlm_wish_config(&job->wish, job->choice.tp, job->choice.pp,
                                    job->choice.dp, job->choice.micro_batch)

@@ -6,9 +6,6 @@
 #include "graph/predict/activation_memory.h"
 #include "launch/plan/pack_choice.h"
 
-/* Margin of memory, because plans are not known more exactly. */
-#define TO_SPARE 1.05
-
 /* Returns why the job cannot pack weights; NULL: it can. */
 static const char *hindrance(const struct mtlm_options *options,
                              const struct mtlm_program_config *config,
@@ -60,10 +57,10 @@ int mtlm_pack_choice_make(const struct mtlm_options *options,
                               why);
     config.packing = options->pack_weights;
     need = need_of(&config, hosts);
-    if (!asked && TO_SPARE * need > hosts->available)
+    if (!asked && !mtlm_choose_fits(hosts, need))
         return 0;
     wish->config.packing = config.packing;
     choice->need = need;
-    choice->fits = TO_SPARE * need <= hosts->available;
+    choice->fits = mtlm_choose_fits(hosts, need);
     return 0;
 }

@@ -19,6 +19,7 @@
 #include "codelets/pack.h"
 #include "codelets/speed.h"
 #include "runtime/base/value16.h"
+#include "tests/bf16_skip.h"
 #include "tests/codelets/bf16_values.h"
 #include "tests/codelets/support.h"
 
@@ -231,18 +232,6 @@ static void test_gelu_between_products(void **state)
 
 #if HAVE_ONEDNN
 
-/* Skips a test where the processor has no instructions for bf16. */
-static void need_instructions(void)
-{
-    char text[160];
-
-    if (mtlm_bf16_product_here())
-        return;
-    print_message("# products are %s\n",
-                  mtlm_bf16_product_describe(text, sizeof(text)));
-    skip();
-}
-
 enum { M = 150, N = 100, K = 700 };
 
 struct work {
@@ -284,7 +273,7 @@ static void test_rows_keep_their_bits(void **state)
     float *all = new_undefined(M * N), *part = new_undefined(M * N);
 
     (void) state;
-    need_instructions();
+    need_bf16_instructions();
     for (int trans = 0; trans < 2; trans++) {
         struct work work = {
             {.trans_b = trans, .single = true, .m = M, .n = N, .k = K},
@@ -355,7 +344,7 @@ static void check_part(bool trans_a, bool trans_b, bool add)
 static void test_parts_of_matrices(void **state)
 {
     (void) state;
-    need_instructions();
+    need_bf16_instructions();
     for (int i = 0; i < 8; i++)
         check_part(i & 1, i & 2, i & 4);
 }
@@ -462,7 +451,7 @@ static void check_packed_gradient(int64_t rows)
 static void test_packed_weights(void **state)
 {
     (void) state;
-    need_instructions();
+    need_bf16_instructions();
     check_packed_forward(PACK_ROWS);
     check_packed_forward(3);
     check_packed_gradient(PACK_ROWS);
@@ -479,7 +468,7 @@ static void test_odd_weights_stay_plain(void **state)
         .shape = {MTLM_SHAPE(4, 1, 51), MTLM_SHAPE(33, 51)}};
 
     (void) state;
-    need_instructions();
+    need_bf16_instructions();
     assert_false(mtlm_pack_fits(&call, &attr));
 }
 
@@ -508,7 +497,7 @@ static void test_a_product_starts_no_thread(void **state)
     const int before = count_threads();
 
     (void) state;
-    need_instructions();
+    need_bf16_instructions();
     for (int parts = 0; parts < 2; parts++) {
         work.ld = parts * K;
         run_in_a_thread(&work); /* OpenMP gives a new thread all cores */
@@ -524,7 +513,7 @@ static void test_the_measured_speed_is_that_of_bf16(void **state)
     double bf16 = 0, single = 0;
 
     (void) state;
-    need_instructions();
+    need_bf16_instructions();
     for (int i = 0; i < 30; i++) {
         bf16 = fmax(bf16, mtlm_speed_flops(true, 256, 512));
         single = fmax(single, mtlm_speed_flops(false, 256, 512));

@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
-#include "codelets/bf16_product.h"
 #include "codelets/pack.h"
 #include "graph/build/packing.h"
 #include "graph/build/program_build.h"
+#include "tests/bf16_skip.h"
 #include "tests/graph/interpreter.h"
 #include "tests/graph/small.h"
 
@@ -28,18 +28,6 @@ static struct mtlm_program_config wide(int tp, int pp, int64_t microbatches)
     config.value = MTLM_BF16;
     config.packing = MTLM_PACKING_YES;
     return config;
-}
-
-/* Skips a test where oneDNN does not multiply bf16. */
-static void need_instructions(void)
-{
-    char text[160];
-
-    if (mtlm_bf16_product_here())
-        return;
-    print_message("# products are %s\n",
-                  mtlm_bf16_product_describe(text, sizeof(text)));
-    skip();
 }
 
 /* Returns the number of pack nodes of a config's first rank. */
@@ -95,7 +83,7 @@ static void test_products_read_packed_weights(void **state)
     struct small_ranks ranks;
 
     (void) state;
-    need_instructions();
+    need_bf16_instructions();
     config.layout.virtual_stages = 2;
     ranks = small_ranks_create(&config);
     for (int r = 0; r < ranks.n; r++)
@@ -113,7 +101,7 @@ static void test_other_items_read_plain_weights(void **state)
     struct small_ranks ranks;
 
     (void) state;
-    need_instructions();
+    need_bf16_instructions();
     config.save = MTLM_SAVE_ALL;
     ranks = small_ranks_create(&config);
     for (int i = 0; i < ranks.program[0]->eval.n; i++)
@@ -145,7 +133,7 @@ static void check_auto(int64_t length, int64_t microbatches, int row_parts,
 static void test_auto_counts_rows(void **state)
 {
     (void) state;
-    need_instructions();
+    need_bf16_instructions();
     check_auto(256, 3, 1, 0);
     check_auto(256, 4, 1, WEIGHTS);
     check_auto(256, 9, 1, WEIGHTS);
@@ -220,7 +208,7 @@ static void test_no_bit_changes(void **state)
     struct mtlm_program_config config;
 
     (void) state;
-    need_instructions();
+    need_bf16_instructions();
     check_bits(wide(1, 1, 2));
     check_bits(wide(2, 2, 2));
     config = wide(1, 2, 2);
