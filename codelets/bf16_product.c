@@ -11,13 +11,21 @@
 #include <oneapi/dnnl/dnnl.h>
 
 #include "codelets/bf16_product.h"
+#include "codelets/fetch.h"
 #include "runtime/base/error.h"
+
+/* What distinguishes compiled products.  lda, ldb, ldc: elements between stored
+ * rows. */
+struct product_kind {
+    struct mtlm_bf16_product product;
+    bool bias;
+    int64_t lda, ldb, ldc;
+};
 
 /* A product that oneDNN has compiled. */
 struct compiled {
     struct compiled *next;
-    struct mtlm_bf16_product product;
-    bool bias;
+    struct product_kind kind;
     dnnl_primitive_t primitive;
     dnnl_memory_desc_t a, b, bias_row, c, scratch;
     /* Of a packed B: the plain one, and what copies the plain one to b. */
@@ -83,13 +91,6 @@ static dnnl_memory_desc_t part(int64_t rows, int64_t cols, bool trans,
     return desc;
 }
 
-/* The same whose stored rows are contiguous. */
-static dnnl_memory_desc_t matrix(int64_t rows, int64_t cols, bool trans,
-                                 dnnl_data_type_t type)
-{
-    return part(rows, cols, trans, trans ? rows : cols, type);
-}
-
 /* Returns the attributes of the product: whether it adds, and that the caller
  * has the scratch. */
 static dnnl_primitive_attr_t new_attributes(bool add)
@@ -150,8 +151,9 @@ static dnnl_memory_desc_t any_matrix(const struct mtlm_bf16_product *p)
     return desc;
 }
 
-static struct compiled *compile(const struct mtlm_bf16_product *p, bool bias)
+static struct compiled *compile(const struct product_kind *kind)
 {
+    const struct mtlm_bf16_product *p = &kind->product;
     struct compiled *made = mtlm_calloc(1, sizeof(*made));
     dnnl_primitive_attr_t attr = new_attributes(p->add);
     dnnl_primitive_desc_t desc;
@@ -159,15 +161,15 @@ static struct compiled *compile(const struct mtlm_bf16_product *p, bool bias)
 
     if (!all.engine)
         CHECK(dnnl_engine_create(&all.engine, dnnl_cpu, 0));
-    made->product = *p;
-    made->bias = bias;
-    made->a = matrix(p->m, p->k, p->trans_a, dnnl_bf16);
-    made->plain = matrix(p->k, p->n, p->trans_b, dnnl_bf16);
+    made->kind = *kind;
+    made->a = part(p->m, p->k, p->trans_a, kind->lda, dnnl_bf16);
+    made->plain = part(p->k, p->n, p->trans_b, kind->ldb, dnnl_bf16);
     made->b = p->packed ? any_matrix(p) : made->plain;
-    made->bias_row = matrix(1, p->n, false, dnnl_bf16);
-    made->c = matrix(p->m, p->n, false, p->single ? dnnl_f32 : dnnl_bf16);
+    made->bias_row = part(1, p->n, false, p->n, dnnl_bf16);
+    made->c =
+        part(p->m, p->n, false, kind->ldc, p->single ? dnnl_f32 : dnnl_bf16);
     CHECK(dnnl_matmul_desc_init(&matmul, &made->a, &made->b,
-                                bias ? &made->bias_row : NULL, &made->c));
+                                kind->bias ? &made->bias_row : NULL, &made->c));
     CHECK(dnnl_primitive_desc_create(&desc, &matmul, attr, all.engine, NULL));
     made->scratch =
         *dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
@@ -180,43 +182,61 @@ static struct compiled *compile(const struct mtlm_bf16_product *p, bool bias)
     return made;
 }
 
-static bool is_same(const struct mtlm_bf16_product *x,
-                    const struct mtlm_bf16_product *y)
+static bool is_same(const struct product_kind *a, const struct product_kind *b)
 {
+    const struct mtlm_bf16_product *x = &a->product, *y = &b->product;
+
     return x->m == y->m && x->n == y->n && x->k == y->k
            && x->trans_a == y->trans_a && x->trans_b == y->trans_b
            && x->single == y->single && x->add == y->add
-           && x->packed == y->packed;
+           && x->packed == y->packed && a->bias == b->bias && a->lda == b->lda
+           && a->ldb == b->ldb && a->ldc == b->ldc;
 }
 
 /* Returns NULL if the product is not compiled. */
-static struct compiled *find(const struct mtlm_bf16_product *product, bool bias)
+static struct compiled *find(const struct product_kind *kind)
 {
     struct compiled *found = atomic_load(&all.first);
 
-    while (found && (!is_same(&found->product, product) || found->bias != bias))
+    while (found && !is_same(&found->kind, kind))
         found = found->next;
     return found;
 }
 
 /* Returns the compiled product; the first call of its kind compiles. */
-static const struct compiled *get(const struct mtlm_bf16_product *product,
-                                  bool bias)
+static const struct compiled *get(const struct product_kind *kind)
 {
-    struct compiled *found = find(product, bias);
+    struct compiled *found = find(kind);
 
     run_one_thread();
     if (found)
         return found;
     pthread_mutex_lock(&all.lock);
-    found = find(product, bias);
+    found = find(kind);
     if (!found) {
-        found = compile(product, bias);
+        found = compile(kind);
         found->next = all.first;
         atomic_store(&all.first, found);
     }
     pthread_mutex_unlock(&all.lock);
     return found;
+}
+
+/* Returns the kind of a product whose stored rows are contiguous. */
+static struct product_kind kind_of(const struct mtlm_bf16_product *p, bool bias)
+{
+    return (struct product_kind){*p, bias, p->trans_a ? p->m : p->k,
+                                 p->trans_b ? p->k : p->n, p->n};
+}
+
+/* Returns the same product with a packed B. */
+static struct product_kind packed_kind_of(
+    const struct mtlm_bf16_product *product, bool bias)
+{
+    struct product_kind kind = kind_of(product, bias);
+
+    kind.product.packed = true;
+    return kind;
 }
 
 static dnnl_memory_t new_memory(const dnnl_memory_desc_t *desc, const void *at)
@@ -247,12 +267,11 @@ static dnnl_memory_t new_scratch(const dnnl_memory_desc_t *desc,
     return new_memory(desc, mtlm_scratch_get(scratch, bytes));
 }
 
-void mtlm_bf16_product(const struct mtlm_bf16_product *product,
-                       const uint16_t *a, const uint16_t *b,
-                       const uint16_t *bias, void *c,
-                       struct mtlm_scratch *scratch)
+static void multiply(const struct product_kind *kind, const uint16_t *a,
+                     const uint16_t *b, const uint16_t *bias, void *c,
+                     struct mtlm_scratch *scratch)
 {
-    const struct compiled *with = get(product, bias);
+    const struct compiled *with = get(kind);
     dnnl_exec_arg_t arg[] = {
         {DNNL_ARG_SRC, new_memory(&with->a, a)},
         {DNNL_ARG_WEIGHTS, new_memory(&with->b, b)},
@@ -261,6 +280,47 @@ void mtlm_bf16_product(const struct mtlm_bf16_product *product,
         {DNNL_ARG_BIAS, bias ? new_memory(&with->bias_row, bias) : NULL}};
 
     execute(with->primitive, bias ? 5 : 4, arg);
+}
+
+static int64_t get_least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Adds to an fp32 C.  oneDNN waits for each line of C that it adds to; so C
+ * comes in blocks of a MiB, fetched into the second-level cache beforehand. */
+static void add_by_blocks(const struct mtlm_bf16_product *p, const uint16_t *a,
+                          const uint16_t *b, float *c,
+                          struct mtlm_scratch *scratch)
+{
+    enum { ROWS = 256, COLS = 1024 };
+    struct product_kind kind = kind_of(p, false);
+
+    for (int64_t col = 0; col < p->n; col += COLS) {
+        kind.product.n = get_least(COLS, p->n - col);
+        for (int64_t row = 0; row < p->m; row += ROWS) {
+            float *block = c + row * p->n + col;
+
+            kind.product.m = get_least(ROWS, p->m - row);
+            for (int64_t r = 0; r < kind.product.m; r++)
+                mtlm_fetch(block + r * p->n, kind.product.n);
+            multiply(&kind, a + (p->trans_a ? row : row * p->k),
+                     b + (p->trans_b ? col * p->k : col), NULL, block, scratch);
+        }
+    }
+}
+
+void mtlm_bf16_product(const struct mtlm_bf16_product *product,
+                       const uint16_t *a, const uint16_t *b,
+                       const uint16_t *bias, void *c,
+                       struct mtlm_scratch *scratch)
+{
+    const struct product_kind kind = kind_of(product, bias);
+
+    if (product->add && product->single && !product->packed && !bias)
+        add_by_blocks(product, a, b, c, scratch);
+    else
+        multiply(&kind, a, b, bias, c, scratch);
 }
 
 void mtlm_bf16_product_of_parts(const struct mtlm_bf16_product *product,
@@ -275,7 +335,8 @@ void mtlm_bf16_product_of_parts(const struct mtlm_bf16_product *product,
                                           .m = DNNL_RUNTIME_DIM_VAL,
                                           .n = DNNL_RUNTIME_DIM_VAL,
                                           .k = DNNL_RUNTIME_DIM_VAL};
-    const struct compiled *with = get(&any, false);
+    const struct product_kind kind = kind_of(&any, false);
+    const struct compiled *with = get(&kind);
     const int64_t m = product->m, n = product->n, k = product->k;
     const dnnl_memory_desc_t of_a =
         part(m, k, product->trans_a, lda, dnnl_bf16);
@@ -293,22 +354,12 @@ void mtlm_bf16_product_of_parts(const struct mtlm_bf16_product *product,
     mtlm_scratch_free(&scratch);
 }
 
-/* Returns the same product with a packed B. */
-static struct mtlm_bf16_product with_packed(
-    const struct mtlm_bf16_product *product)
-{
-    struct mtlm_bf16_product p = *product;
-
-    p.packed = true;
-    return p;
-}
-
 void mtlm_bf16_product_pack(const struct mtlm_bf16_product *product,
                             const uint16_t *b, uint16_t *packed,
                             struct mtlm_scratch *scratch)
 {
-    const struct mtlm_bf16_product p = with_packed(product);
-    const struct compiled *with = get(&p, false);
+    const struct product_kind kind = packed_kind_of(product, false);
+    const struct compiled *with = get(&kind);
 
     execute(with->pack, 3,
             (dnnl_exec_arg_t[]){{DNNL_ARG_FROM, new_memory(&with->plain, b)},
@@ -320,11 +371,11 @@ void mtlm_bf16_product_pack(const struct mtlm_bf16_product *product,
 bool mtlm_bf16_product_packs(const struct mtlm_bf16_product *product, bool bias,
                              const struct mtlm_bf16_product *like)
 {
-    const struct mtlm_bf16_product p = with_packed(product);
-    const struct mtlm_bf16_product q = with_packed(like);
-    const dnnl_memory_desc_t *mine = &get(&p, bias)->b;
-    const struct compiled *theirs = get(&q, false);
-    const size_t bytes = (size_t) p.k * p.n * sizeof(uint16_t);
+    const struct product_kind reader = packed_kind_of(product, bias);
+    const struct product_kind writer = packed_kind_of(like, false);
+    const dnnl_memory_desc_t *mine = &get(&reader)->b;
+    const struct compiled *theirs = get(&writer);
+    const size_t bytes = (size_t) product->k * product->n * sizeof(uint16_t);
 
     return dnnl_memory_desc_equal(mine, &theirs->b)
            && !dnnl_memory_desc_equal(mine, &theirs->plain)

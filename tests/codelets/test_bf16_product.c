@@ -23,12 +23,13 @@
 #include "tests/codelets/bf16_values.h"
 #include "tests/codelets/support.h"
 
-/* Two sizes of products: with and without whole blocks. */
+/* Sizes of products: with and without whole blocks, and with gradients of
+ * several blocks. */
 struct sizes {
     int64_t s, b, n, k;
 };
 static const struct sizes sizes[] = {
-    {1, 1, 1, 1}, {5, 7, 33, 51}, {16, 4, 96, 704}};
+    {1, 1, 1, 1}, {5, 7, 33, 51}, {16, 4, 96, 704}, {5, 7, 300, 1100}};
 
 /* An operand: element (row, col) is at[row * rs + col * cs]. */
 struct matrix {
@@ -349,6 +350,39 @@ static void test_parts_of_matrices(void **state)
         check_part(i & 1, i & 2, i & 4);
 }
 
+/* What is added by blocks to an fp32 C has the bits of the whole product. */
+static void test_blocks_keep_their_bits(void **state)
+{
+    enum { ROWS = 300, COLS = 1100, TERMS = 70 };
+    mtlm_real *unused[2];
+    uint16_t *a = new_bf16(ROWS * TERMS, 1, &unused[0]);
+    uint16_t *b = new_bf16(TERMS * COLS, 2, &unused[1]);
+    float *whole = new_undefined(ROWS * COLS);
+
+    (void) state;
+    need_bf16_instructions();
+    for (int i = 0; i < 4; i++) {
+        struct work work = {{.trans_a = i & 1,
+                             .trans_b = i & 2,
+                             .single = true,
+                             .m = ROWS,
+                             .n = COLS,
+                             .k = TERMS},
+                            a,
+                            b,
+                            whole,
+                            0};
+
+        run(&work);
+        work.product.add = true;
+        work.c = new_zeros(ROWS * COLS);
+        run(&work);
+        assert_memory_equal(work.c, whole, ROWS * COLS * sizeof(*whole));
+        free(work.c);
+    }
+    free(a), free(b), free(whole), free(unused[0]), free(unused[1]);
+}
+
 /* Products of packed weights. */
 enum { PACK_N = 192, PACK_K = 128, PACK_ROWS = 70 };
 
@@ -536,6 +570,7 @@ int main(void)
         cmocka_unit_test(test_gelu_between_products),
 #if HAVE_ONEDNN
         cmocka_unit_test(test_rows_keep_their_bits),
+        cmocka_unit_test(test_blocks_keep_their_bits),
         cmocka_unit_test(test_packed_weights),
         cmocka_unit_test(test_odd_weights_stay_plain),
         cmocka_unit_test(test_the_measured_speed_is_that_of_bf16),
