@@ -55,8 +55,8 @@ static inline float mtlm_exp2(float x)
     const float shifter = 0x1.8p23f;
     const float shifted = x + shifter;
     const float f = x - (shifted - shifter);
-    float power = 0x1.41d334p-13f, two_n;
-    uint32_t bits;
+    float power = 0x1.41d334p-13f;
+    uint32_t n, bits;
 
     power = power * f + 0x1.5f456ap-10f;
     power = power * f + 0x1.3b2dbcp-7f;
@@ -64,10 +64,11 @@ static inline float mtlm_exp2(float x)
     power = power * f + 0x1.ebfbdap-3f;
     power = power * f + 0x1.62e430p-1f;
     power = power * f + 1;
-    memcpy(&bits, &shifted, sizeof(bits));
-    bits = (bits + 127) << 23;
-    memcpy(&two_n, &bits, sizeof(two_n));
-    return x < -126 ? 0 : power * two_n;
+    memcpy(&n, &shifted, sizeof(n));
+    memcpy(&bits, &power, sizeof(bits));
+    bits += n << 23; /* the exponent: one unit for integers, not for products */
+    memcpy(&power, &bits, sizeof(power));
+    return x < -126 ? 0 : power;
 }
 
 static inline MTLM_HOST_DEVICE float mtlm_sqrt(float x)

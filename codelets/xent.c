@@ -29,9 +29,9 @@
 #include "codelets/vector_math.h"
 #include "codelets/xent.h"
 
-/* Columns of a partial sum in mtlm_real; partial sums are added in double.  A
- * block stays in the first-level cache between its maximum and its sum. */
-enum { BLOCK = 1024 };
+/* Columns of a partial sum in mtlm_real; partial sums are added in double.  Two
+ * blocks stay in the first-level cache. */
+enum { BLOCK = 2048 };
 
 static struct mtlm_shape shape_of_sums(const struct mtlm_shape *logits)
 {
@@ -57,6 +57,29 @@ static double xent_stats_flops(const struct mtlm_call *call)
     return 9.0 * mtlm_shape_elems(&call->shape[XS_LOGITS]);
 }
 
+/* A row of logits [n], of which blocks are read; buffer [2 * BLOCK]: holds
+ * widened ones. */
+struct row {
+    enum mtlm_dtype type;
+    void *logits;
+    int64_t first, n;
+    mtlm_real *buffer;
+};
+
+static int64_t count_columns(const struct row *row, int64_t first)
+{
+    return row->n - first < BLOCK ? row->n - first : BLOCK;
+}
+
+/* Returns the block from column `first` on.  A block stays valid until the one
+ * after the next is read. */
+static mtlm_real *get_block(const struct row *row, int64_t first)
+{
+    return mtlm_value_get(row->type, row->logits, row->first + first,
+                          count_columns(row, first),
+                          row->buffer + first / BLOCK % 2 * BLOCK);
+}
+
 static mtlm_real max_of(const mtlm_real *logits, int64_t n, mtlm_real max)
 {
 #pragma omp simd reduction(max : max)
@@ -65,66 +88,88 @@ static mtlm_real max_of(const mtlm_real *logits, int64_t n, mtlm_real max)
     return max;
 }
 
+/* Sums and maxima side by side.  A cache line of logits, and the line so far
+ * ahead that memory delivers it in time, are read together: more at a time
+ * would wait, and the processor itself does not look so far ahead. */
+enum { LANES = 16, AHEAD = 4096 };
+
+static mtlm_real add_lanes(mtlm_real *sum)
+{
+    for (int n = LANES / 2; n > 0; n /= 2)
+        for (int i = 0; i < n; i++)
+            sum[i] += sum[i + n];
+    return sum[0];
+}
+
+/* Adds e^(logit - max) of n logits, LANES at most, to the lanes. */
+static inline void sum_line(const mtlm_real *logits, int n, mtlm_real max,
+                            mtlm_real *sum)
+{
+#pragma omp simd
+    for (int i = 0; i < n; i++)
+        sum[i] += mtlm_exp2((logits[i] - max) * MTLM_LOG2_E);
+}
+
 static mtlm_real sum_of_exp(const mtlm_real *logits, int64_t n, mtlm_real max)
 {
-    mtlm_real sum = 0;
+    mtlm_real sum[LANES] = {0};
 
-#pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < n; i++)
-        sum += mtlm_exp2((logits[i] - max) * MTLM_LOG2_E);
-    return sum;
-}
-
-/* Returns sum_of_exp() of a block.  Sets *next to the maximum with the block
- * behind, which so arrives from memory during the computation. */
-static mtlm_real sum_and_next_max(const mtlm_real *logits, mtlm_real max,
-                                  mtlm_real *next)
-{
-    mtlm_real sum = 0, m = max;
-
-#pragma omp simd reduction(+ : sum) reduction(max : m)
-    for (int64_t i = 0; i < BLOCK; i++) {
-        sum += mtlm_exp2((logits[i] - max) * MTLM_LOG2_E);
-        m = logits[i + BLOCK] > m ? logits[i + BLOCK] : m;
+    for (; n >= LANES; n -= LANES, logits += LANES) {
+        __builtin_prefetch(logits + AHEAD, 0, 2);
+        sum_line(logits, LANES, max, sum);
     }
-    *next = m;
-    return sum;
+    sum_line(logits, n, max, sum);
+    return add_lanes(sum);
 }
 
-/* Sets the maximum and the sum of exponentials of n logits, read from memory
- * once.  A greater maximum in a block rescales the earlier sum.
- */
-static void row_stats(const mtlm_real *logits, int64_t n, mtlm_real *max,
-                      mtlm_real *sum)
+/* Returns sum_of_exp() of a whole block.  Sets *both to the maximum with the
+ * whole block behind, which so arrives from memory during the computation. */
+static mtlm_real sum_and_next_max(const mtlm_real *logits,
+                                  const mtlm_real *next, mtlm_real max,
+                                  mtlm_real *both)
 {
-    mtlm_real m = max_of(logits, n < BLOCK ? n : BLOCK, MTLM_LOWEST);
+    mtlm_real sum[LANES] = {0}, m[LANES];
+
+    for (int i = 0; i < LANES; i++)
+        m[i] = max;
+    for (int64_t c = 0; c < BLOCK; c += LANES) {
+        __builtin_prefetch(next + c + AHEAD, 0, 2);
+        sum_line(logits + c, LANES, max, sum);
+#pragma omp simd
+        for (int i = 0; i < LANES; i++)
+            m[i] = next[c + i] > m[i] ? next[c + i] : m[i];
+    }
+    *both = max_of(m, LANES, max);
+    return add_lanes(sum);
+}
+
+/* Sets the maximum and the sum of exponentials of a row, read from memory once.
+ * A greater maximum in a block rescales the earlier sum. */
+static void row_stats(const struct row *row, mtlm_real *max, mtlm_real *sum)
+{
+    const mtlm_real *block = get_block(row, 0), *next = NULL;
+    mtlm_real m = max_of(block, count_columns(row, 0), MTLM_LOWEST);
     double total = 0;
 
-    for (; n > 0; n -= BLOCK, logits += BLOCK) {
-        mtlm_real next = m;
+    for (int64_t c = 0; c < row->n; c += BLOCK, block = next) {
+        const int64_t behind =
+            c + BLOCK < row->n ? count_columns(row, c + BLOCK) : 0;
+        mtlm_real both = m;
 
-        if (n >= 2 * BLOCK) {
-            total += sum_and_next_max(logits, m, &next);
+        if (behind > 0)
+            next = get_block(row, c + BLOCK);
+        if (behind == BLOCK) {
+            total += sum_and_next_max(block, next, m, &both);
         } else {
-            total += sum_of_exp(logits, n < BLOCK ? n : BLOCK, m);
-            if (n > BLOCK)
-                next = max_of(logits + BLOCK, n - BLOCK, m);
+            total += sum_of_exp(block, count_columns(row, c), m);
+            both = max_of(next, behind, m);
         }
-        if (next > m)
-            total *= exp((double) m - (double) next);
-        m = next;
+        if (both > m)
+            total *= exp((double) m - (double) both);
+        m = both;
     }
     *max = m;
     *sum = total;
-}
-
-/* Returns memory for n logits of 16 bit as mtlm_real. */
-static mtlm_real *scratch_for(const struct mtlm_call *call, int64_t n,
-                              const struct mtlm_context *context)
-{
-    return call->value == MTLM_REAL
-               ? NULL
-               : mtlm_scratch_get(context->scratch, n * sizeof(mtlm_real));
 }
 
 static void xent_stats_cpu(void *const ptr[], const struct mtlm_call *call,
@@ -132,18 +177,21 @@ static void xent_stats_cpu(void *const ptr[], const struct mtlm_call *call,
 {
     const int64_t rows = mtlm_shape_rows(&call->shape[XS_LOGITS]);
     const int64_t cols = mtlm_shape_cols(&call->shape[XS_LOGITS]);
-    const int64_t n = mtlm_xent_columns(call, cols);
     const int32_t *labels = ptr[XS_LABELS];
     mtlm_real *max = ptr[XS_MAX], *sum = ptr[XS_SUMS], *target = sum + rows;
-    mtlm_real *wide = scratch_for(call, n, context);
+    mtlm_real buffer[2 * BLOCK];
+    struct row row = {call->value, ptr[XS_LOGITS], 0,
+                      mtlm_xent_columns(call, cols), buffer};
 
-    for (int64_t r = 0; r < rows; r++) {
+    (void) context;
+    for (int64_t r = 0; r < rows; r++, row.first += cols) {
         const int64_t label = labels[r] - call->attr.vocabulary.first;
-        const mtlm_real *logits =
-            mtlm_value_get(call->value, ptr[XS_LOGITS], r * cols, n, wide);
+        const bool mine = label >= 0 && label < row.n;
 
-        row_stats(logits, n, &max[r], &sum[r]);
-        target[r] = label >= 0 && label < n ? logits[label] : 0;
+        row_stats(&row, &max[r], &sum[r]);
+        target[r] = mine ? *mtlm_value_get(row.type, row.logits,
+                                           row.first + label, 1, buffer)
+                         : 0;
     }
     memcpy(ptr[XS_LOCAL], max, rows * sizeof(*max));
 }
@@ -306,16 +354,15 @@ static double xent_bwd_flops(const struct mtlm_call *call)
     return 9.0 * mtlm_shape_elems(&call->shape[XB_LOGITS]);
 }
 
-/* Replaces the logits of a row by their gradients.  scale: of the row's loss.
- */
-static void backward_row(mtlm_real *logits, int64_t n, int64_t cols,
-                         int64_t label, mtlm_real max, mtlm_real sum,
-                         mtlm_real scale)
+/* Replaces a block of n logits by their gradients.  label: its column in the
+ * block, which may lie outside.  scale: of the row's loss. */
+static void backward_block(mtlm_real *logits, int64_t n, int64_t label,
+                           mtlm_real max, mtlm_real sum, mtlm_real scale)
 {
     const mtlm_real factor = scale / sum;
 
     if (scale == 0) {
-        memset(logits, 0, cols * sizeof(*logits));
+        memset(logits, 0, n * sizeof(*logits));
         return;
     }
 #pragma omp simd
@@ -323,7 +370,22 @@ static void backward_row(mtlm_real *logits, int64_t n, int64_t cols,
         logits[i] = factor * mtlm_exp2((logits[i] - max) * MTLM_LOG2_E);
     if (label >= 0 && label < n)
         logits[label] -= scale;
-    memset(logits + n, 0, (cols - n) * sizeof(*logits));
+}
+
+/* Replaces a row by its gradients; those of padding, columns from n on, are
+ * 0. */
+static void backward_row(const struct row *row, int64_t n, int64_t label,
+                         mtlm_real max, mtlm_real sum, mtlm_real scale)
+{
+    for (int64_t c = 0; c < row->n; c += BLOCK) {
+        const int64_t columns = count_columns(row, c);
+        const int64_t valid = n - c < 0 ? 0 : n - c < columns ? n - c : columns;
+        mtlm_real *block = get_block(row, c);
+
+        backward_block(block, valid, label - c, max, sum, scale);
+        memset(block + valid, 0, (columns - valid) * sizeof(*block));
+        mtlm_value_put(row->type, block, row->first + c, columns, row->logits);
+    }
 }
 
 static void xent_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
@@ -337,16 +399,12 @@ static void xent_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
     const mtlm_real *weight = ptr[XB_WEIGHTS];
     const double *control = ptr[XB_CONTROL];
     const double share = context->share * control[MTLM_CONTROL_LOSS_SCALE];
-    mtlm_real *wide = scratch_for(call, cols, context);
+    mtlm_real buffer[2 * BLOCK];
+    struct row row = {call->value, ptr[XB_LOGITS], 0, cols, buffer};
 
-    for (int64_t r = 0; r < rows; r++) {
-        mtlm_real *logits =
-            mtlm_value_get(call->value, ptr[XB_LOGITS], r * cols, cols, wide);
-
-        backward_row(logits, n, cols, labels[r] - call->attr.vocabulary.first,
-                     max[r], sum[r], share * weight[r]);
-        mtlm_value_put(call->value, logits, r * cols, cols, ptr[XB_LOGITS]);
-    }
+    for (int64_t r = 0; r < rows; r++, row.first += cols)
+        backward_row(&row, n, labels[r] - call->attr.vocabulary.first, max[r],
+                     sum[r], share * weight[r]);
 }
 
 const struct mtlm_op mtlm_op_xent_bwd = {
@@ -392,6 +450,15 @@ static int64_t find_greatest(const mtlm_real *logits, int64_t n)
         if (logits[i] > logits[best])
             best = i;
     return best;
+}
+
+/* Returns memory for n logits of 16 bit as mtlm_real. */
+static mtlm_real *scratch_for(const struct mtlm_call *call, int64_t n,
+                              const struct mtlm_context *context)
+{
+    return call->value == MTLM_REAL
+               ? NULL
+               : mtlm_scratch_get(context->scratch, n * sizeof(mtlm_real));
 }
 
 static void accuracy_cpu(void *const ptr[], const struct mtlm_call *call,
