@@ -129,10 +129,12 @@ static void bias_dropout_add_bwd_cpu(void *const ptr[],
 
         memset(part, 0, h * sizeof(*part));
         for (int64_t r = start; r < end; r++) {
-            if (dropout->p > 0)
+            if (dropout->p > 0) {
+                mtlm_fetch(dy + r * h, h);
                 mtlm_dropout_factors(dropout, context->sample + r % b,
                                      (dropout->first_row + r / b) * h, h,
                                      factor);
+            }
 #pragma omp simd
             for (int64_t i = 0; i < h; i++) {
                 const mtlm_real d = dy[r * h + i] * factor[i];
