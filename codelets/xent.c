@@ -59,21 +59,21 @@ static double xent_stats_flops(const struct mtlm_call *call)
 
 /* A row of logits [n], of which blocks are read; buffer [2 * BLOCK]: holds
  * widened ones. */
-struct row {
+struct logit_row {
     enum mtlm_dtype type;
     void *logits;
     int64_t first, n;
     mtlm_real *buffer;
 };
 
-static int64_t count_columns(const struct row *row, int64_t first)
+static int64_t count_columns(const struct logit_row *row, int64_t first)
 {
     return row->n - first < BLOCK ? row->n - first : BLOCK;
 }
 
 /* Returns the block from column `first` on.  A block stays valid until the one
  * after the next is read. */
-static mtlm_real *get_block(const struct row *row, int64_t first)
+static mtlm_real *get_block(const struct logit_row *row, int64_t first)
 {
     return mtlm_value_get(row->type, row->logits, row->first + first,
                           count_columns(row, first),
@@ -91,7 +91,7 @@ static mtlm_real max_of(const mtlm_real *logits, int64_t n, mtlm_real max)
 /* Sums and maxima side by side.  A cache line of logits, and the line so far
  * ahead that memory delivers it in time, are read together: more at a time
  * would wait, and the processor itself does not look so far ahead. */
-enum { LANES = 16, AHEAD = 4096 };
+enum { LANES = 16, AHEAD = 6144 };
 
 static mtlm_real add_lanes(mtlm_real *sum)
 {
@@ -145,7 +145,8 @@ static mtlm_real sum_and_next_max(const mtlm_real *logits,
 
 /* Sets the maximum and the sum of exponentials of a row, read from memory once.
  * A greater maximum in a block rescales the earlier sum. */
-static void row_stats(const struct row *row, mtlm_real *max, mtlm_real *sum)
+static void row_stats(const struct logit_row *row, mtlm_real *max,
+                      mtlm_real *sum)
 {
     const mtlm_real *block = get_block(row, 0), *next = NULL;
     mtlm_real m = max_of(block, count_columns(row, 0), MTLM_LOWEST);
@@ -180,8 +181,8 @@ static void xent_stats_cpu(void *const ptr[], const struct mtlm_call *call,
     const int32_t *labels = ptr[XS_LABELS];
     mtlm_real *max = ptr[XS_MAX], *sum = ptr[XS_SUMS], *target = sum + rows;
     mtlm_real buffer[2 * BLOCK];
-    struct row row = {call->value, ptr[XS_LOGITS], 0,
-                      mtlm_xent_columns(call, cols), buffer};
+    struct logit_row row = {call->value, ptr[XS_LOGITS], 0,
+                            mtlm_xent_columns(call, cols), buffer};
 
     (void) context;
     for (int64_t r = 0; r < rows; r++, row.first += cols) {
@@ -374,7 +375,7 @@ static void backward_block(mtlm_real *logits, int64_t n, int64_t label,
 
 /* Replaces a row by its gradients; those of padding, columns from n on, are
  * 0. */
-static void backward_row(const struct row *row, int64_t n, int64_t label,
+static void backward_row(const struct logit_row *row, int64_t n, int64_t label,
                          mtlm_real max, mtlm_real sum, mtlm_real scale)
 {
     for (int64_t c = 0; c < row->n; c += BLOCK) {
@@ -400,7 +401,7 @@ static void xent_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
     const double *control = ptr[XB_CONTROL];
     const double share = context->share * control[MTLM_CONTROL_LOSS_SCALE];
     mtlm_real buffer[2 * BLOCK];
-    struct row row = {call->value, ptr[XB_LOGITS], 0, cols, buffer};
+    struct logit_row row = {call->value, ptr[XB_LOGITS], 0, cols, buffer};
 
     for (int64_t r = 0; r < rows; r++, row.first += cols)
         backward_row(&row, n, labels[r] - call->attr.vocabulary.first, max[r],

@@ -10,7 +10,6 @@
 
 #include "config.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,27 +17,23 @@
 #include "codelets/bf16_product.h"
 #include "codelets/blas.h"
 #include "perf/job_blas.h"
-#include "runtime/base/clock.h"
+#include "perf/team.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/standard_output.h"
-
-enum { MAX_THREADS = 256, MIN_ROUNDS = 7, MAX_ROUNDS = 200 };
-
-static const int64_t enough_ns = 400000000;
 
 struct product {
     bool bf16, trans_a, trans_b;
     int64_t m, n, k;
 };
 
-struct team {
+/* What a thread multiplies. */
+struct matrices {
     struct product product;
-    pthread_barrier_t barrier;
-    int64_t begin_ns, best_ns, all_ns; /* written by thread 0 between waits */
-    int rounds;
+    mtlm_real *a, *b, *c;
+    struct mtlm_scratch scratch;
 };
 
-/* Of a round, which starts and ends with a barrier: a few milliseconds. */
+/* Of a round: a few milliseconds. */
 static int64_t calls(const struct product *p)
 {
     return 1 + 1000000000 / (2 * p->m * p->n * p->k);
@@ -51,31 +46,6 @@ static mtlm_real *new_matrix(int64_t elements)
     for (int64_t i = 0; i < elements; i++)
         values[i] = (mtlm_real) (i % 7) / 16;
     return values;
-}
-
-/* True for the one thread that keeps the time. */
-static bool wait_for_all(struct team *team)
-{
-    return pthread_barrier_wait(&team->barrier)
-           == PTHREAD_BARRIER_SERIAL_THREAD;
-}
-
-static void note(struct team *team)
-{
-    const int64_t ns = mtlm_now_ns() - team->begin_ns;
-
-    /* The first one loads caches and pages. */
-    if (team->rounds++ == 0)
-        return;
-    team->all_ns += ns;
-    if (!team->best_ns || ns < team->best_ns)
-        team->best_ns = ns;
-}
-
-static bool goes_on(const struct team *team)
-{
-    return team->rounds <= MIN_ROUNDS
-           || (team->all_ns < enough_ns && team->rounds <= MAX_ROUNDS);
 }
 
 /* bf16: the matrices are larger than they must be. */
@@ -101,46 +71,42 @@ static void multiply(const struct product *p, const mtlm_real *a,
                    p->n);
 }
 
-static void *work(void *arg)
+static void *begin(const void *arg)
 {
-    struct team *team = arg;
-    const struct product p = team->product;
-    mtlm_real *a = new_matrix(p.m * p.k), *b = new_matrix(p.k * p.n);
-    mtlm_real *c = new_matrix(p.m * p.n);
-    struct mtlm_scratch scratch = {0};
+    const struct product *p = arg;
+    struct matrices *mine = mtlm_calloc(1, sizeof(*mine));
 
-    do {
-        if (wait_for_all(team))
-            team->begin_ns = mtlm_now_ns();
-        wait_for_all(team);
-        for (int64_t i = calls(&p); i > 0; i--)
-            multiply(&p, a, b, c, &scratch);
-        if (wait_for_all(team))
-            note(team);
-        wait_for_all(team);
-    } while (goes_on(team));
-    free(a);
-    free(b);
-    free(c);
-    mtlm_scratch_free(&scratch);
-    return NULL;
+    mine->product = *p;
+    mine->a = new_matrix(p->m * p->k);
+    mine->b = new_matrix(p->k * p->n);
+    mine->c = new_matrix(p->m * p->n);
+    return mine;
+}
+
+static void run(void *arg)
+{
+    struct matrices *mine = arg;
+
+    for (int64_t i = calls(&mine->product); i > 0; i--)
+        multiply(&mine->product, mine->a, mine->b, mine->c, &mine->scratch);
+}
+
+static void end(void *arg)
+{
+    struct matrices *mine = arg;
+
+    free(mine->a), free(mine->b), free(mine->c);
+    mtlm_scratch_free(&mine->scratch);
+    free(mine);
 }
 
 /* GF/s of all threads. */
 static double measure(const struct product *p, int threads)
 {
-    struct team team = {.product = *p};
-    pthread_t thread[MAX_THREADS];
+    const struct team_work work = {begin, run, end, p};
 
-    pthread_barrier_init(&team.barrier, NULL, threads);
-    for (int i = 1; i < threads; i++)
-        if (pthread_create(&thread[i], NULL, work, &team))
-            abort();
-    work(&team);
-    for (int i = 1; i < threads; i++)
-        pthread_join(thread[i], NULL);
-    pthread_barrier_destroy(&team.barrier);
-    return 2.0 * threads * p->m * p->n * p->k * calls(p) / team.best_ns;
+    return 2e-9 * threads * p->m * p->n * p->k * calls(p)
+           / team_time(&work, threads);
 }
 
 static int read_product(const char *text, struct product *p)
@@ -166,7 +132,7 @@ int main(int argc, char **argv)
 
     mtlm_standard_output_start();
     blas = job_blas_use(argc, argv);
-    if (threads < 1 || threads > MAX_THREADS) {
+    if (threads < 1 || threads > TEAM_MAX_THREADS) {
         fprintf(stderr, "usage: perf/gemm THREADS [bf16-][nt|nn|tn]MxNxK...\n");
         return 2;
     }

@@ -3,28 +3,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "codelets/blas.h"
+#include "codelets/dropout.h"
 #include "codelets/value.h"
+#include "codelets/vector_math.h"
+#include "codelets/xent.h"
 #include "perf/op_bench.h"
+#include "perf/team.h"
 #include "runtime/base/standard_output.h"
 
 /* Operands of several calls together are larger than the caches.  They begin
  * where lines begin, as those of a job do (runtime/machine/arena.h). */
-enum { COLD_BYTES = 128 << 20, SETS_AT_MOST = 64, SAMPLES = 9, LINE = 64 };
-
-struct set {
-    void *ptr[MTLM_MAX_OPERANDS];
-};
-
-static double cpu_seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return t.tv_sec + 1e-9 * t.tv_nsec;
-}
+enum { COLD_BYTES = 128 << 20, SETS_AT_MOST = 64, LINE = 64 };
 
 /* Positive and of ordinary size, so that sums, norms and logarithms of them
  * are legal everywhere. */
@@ -53,56 +44,113 @@ static void *new_operand(enum mtlm_dtype dtype, int64_t n,
     return data;
 }
 
-static double gemm_rate(int64_t m, int64_t n, int64_t k)
+/* Three arrays of a thread, of which some loop or product makes use. */
+struct arrays {
+    const struct loop *loop;
+    mtlm_real *x, *y, *z;
+};
+
+/* A loop over arrays of n elements, or a product of sizes m, n, k. */
+struct loop {
+    void (*run)(struct arrays *arrays);
+    int64_t x, y, z; /* elements */
+    int64_t m, n, k;
+};
+
+static void *begin_loop(const void *arg)
 {
+    const struct loop *loop = arg;
     const struct bench none = {0};
-    mtlm_real *a = new_operand(MTLM_REAL, m * k, &none);
-    mtlm_real *b = new_operand(MTLM_REAL, n * k, &none);
-    mtlm_real *c = new_operand(MTLM_REAL, m * n, &none);
-    double best = 1e9;
+    struct arrays *mine = mtlm_calloc(1, sizeof(*mine));
 
-    for (int i = 0; i < SAMPLES; i++) {
-        double start = cpu_seconds();
-
-        mtlm_blas_gemm(false, true, m, n, k, 1, a, k, b, k, 0, c, n);
-        start = cpu_seconds() - start;
-        best = start < best ? start : best;
-    }
-    free(a), free(b), free(c);
-    return 2.0 * m * n * k / best * 1e-9;
+    mine->loop = loop;
+    mine->x = new_operand(MTLM_REAL, loop->x, &none);
+    mine->y = new_operand(MTLM_REAL, loop->y, &none);
+    mine->z = new_operand(MTLM_REAL, loop->z, &none);
+    return mine;
 }
 
-static void copy(mtlm_real *restrict z, const mtlm_real *restrict x, int64_t n)
+static void run_loop(void *arg)
 {
+    struct arrays *mine = arg;
+
+    mine->loop->run(mine);
+}
+
+static void end_loop(void *arg)
+{
+    struct arrays *mine = arg;
+
+    free(mine->x), free(mine->y), free(mine->z);
+    free(mine);
+}
+
+static double seconds_of_loop(const struct loop *loop, int threads)
+{
+    const struct team_work work = {begin_loop, run_loop, end_loop, loop};
+
+    return team_time(&work, threads);
+}
+
+static void multiply(struct arrays *a)
+{
+    const struct loop *l = a->loop;
+
+    mtlm_blas_gemm(false, true, l->m, l->n, l->k, 1, a->x, l->k, a->y, l->k, 0,
+                   a->z, l->n);
+}
+
+static double gemm_rate(int threads, int64_t m, int64_t n, int64_t k)
+{
+    const struct loop loop = {multiply, m * k, n * k, m * n, m, n, k};
+
+    return 2e-9 * m * n * k / seconds_of_loop(&loop, threads);
+}
+
+static void copy(struct arrays *a)
+{
+    const mtlm_real *x = a->x;
+    const int64_t n = a->loop->z;
+    mtlm_real *restrict z = a->z;
+
 #pragma omp simd
     for (int64_t i = 0; i < n; i++)
         z[i] = x[i];
 }
 
-static void triad(mtlm_real *restrict z, const mtlm_real *restrict x,
-                  const mtlm_real *restrict y, int64_t n)
+static void triad(struct arrays *a)
 {
+    const mtlm_real *x = a->x, *y = a->y;
+    const int64_t n = a->loop->z;
+    mtlm_real *restrict z = a->z;
+
 #pragma omp simd
     for (int64_t i = 0; i < n; i++)
         z[i] = x[i] + 0.5f * y[i];
 }
 
-static void update(mtlm_real *restrict z, const mtlm_real *restrict x,
-                   int64_t n)
+static void update(struct arrays *a)
 {
+    const mtlm_real *x = a->x;
+    const int64_t n = a->loop->z;
+    mtlm_real *restrict z = a->z;
+
 #pragma omp simd
     for (int64_t i = 0; i < n; i++)
         z[i] += x[i];
 }
 
-static mtlm_real add_up(const mtlm_real *x, int64_t n)
+/* Stores the sum, or the loop would be left out. */
+static void add_up(struct arrays *a)
 {
+    const mtlm_real *x = a->x;
+    const int64_t n = a->loop->x;
     mtlm_real sum = 0;
 
 #pragma omp simd reduction(+ : sum)
     for (int64_t i = 0; i < n; i++)
         sum += x[i];
-    return sum;
+    a->z[0] = sum;
 }
 
 static double greater(double a, double b)
@@ -110,37 +158,46 @@ static double greater(double a, double b)
     return a > b ? a : b;
 }
 
-/* GB/s of arrays that no cache holds. */
-static void memory_rates(struct bench_rates *rates)
+/* Numbers of a loop in the nearest cache, and repetitions, which make a round
+ * long enough to time. */
+enum { NEAR = 2048, AGAIN = 2000 };
+
+static void add_exponentials(struct arrays *a)
 {
-    const struct bench none = {0};
-    const int64_t n = COLD_BYTES / sizeof(mtlm_real);
-    mtlm_real *x = new_operand(MTLM_REAL, n, &none);
-    mtlm_real *y = new_operand(MTLM_REAL, n, &none);
-    mtlm_real *z = new_operand(MTLM_REAL, n, &none);
-    double best[4] = {1e9, 1e9, 1e9, 1e9};
+    for (int again = 0; again < AGAIN; again++) {
+        const mtlm_real *x = a->x;
+        mtlm_real sum = 0;
 
-    for (int i = 0; i < 4 * SAMPLES; i++) {
-        double start = cpu_seconds();
-
-        if (i % 4 == 0)
-            copy(z, x, n);
-        else if (i % 4 == 1)
-            triad(z, x, y, n);
-        else if (i % 4 == 2)
-            update(z, x, n);
-        else
-            z[0] = add_up(x, n); /* stored, or the loop would be left out */
-        start = cpu_seconds() - start;
-        best[i % 4] = start < best[i % 4] ? start : best[i % 4];
+#pragma omp simd reduction(+ : sum)
+        for (int i = 0; i < NEAR; i++)
+            sum += mtlm_exp2(x[i]);
+        a->x[again % NEAR] = sum > 0 ? 0.5f : 1; /* else computed once */
     }
-    free(x), free(y), free(z);
-    rates->copy_gbs = 2e-9 * COLD_BYTES / best[0];
-    rates->triad_gbs = 3e-9 * COLD_BYTES / best[1];
-    rates->traffic_gbs =
-        greater(greater(1.5 * rates->copy_gbs, 4 / 3. * rates->triad_gbs),
-                3e-9 * COLD_BYTES / best[2]);
-    rates->read_gbs = 1e-9 * COLD_BYTES / best[3];
+}
+
+static void draw(struct arrays *a)
+{
+    const struct mtlm_dropout dropout = {.p = 0.1, .seed = 1};
+
+    for (int again = 0; again < AGAIN; again++)
+        mtlm_dropout_factors(&dropout, again, 0, NEAR, a->z);
+}
+
+/* G/s of numbers that the nearest cache holds. */
+static double near_rate(void (*run)(struct arrays *), int threads)
+{
+    const struct loop loop = {run, NEAR, 1, NEAR, 0, 0, 0};
+
+    return 1e-9 * NEAR * AGAIN / seconds_of_loop(&loop, threads);
+}
+
+/* GB/s of `arrays` arrays that no cache holds. */
+static double memory_rate(void (*run)(struct arrays *), int arrays, int threads)
+{
+    const int64_t n = COLD_BYTES / sizeof(mtlm_real);
+    const struct loop loop = {run, n, n, n, 0, 0, 0};
+
+    return 1e-9 * arrays * COLD_BYTES / seconds_of_loop(&loop, threads);
 }
 
 /* Bytes that a call moves for operands that it writes, or for the others. */
@@ -168,11 +225,22 @@ static bool reads_only(const struct mtlm_call *call)
     return moved(call, true) < 0.1 * traffic(call);
 }
 
-struct bench_rates bench_rates(int64_t m, int64_t n, int64_t k)
+struct bench_rates bench_rates(int threads, int64_t m, int64_t n, int64_t k)
 {
-    struct bench_rates rates = {.gflops = gemm_rate(m, n, k)};
+    struct bench_rates rates = {
+        .threads = threads,
+        .gflops = gemm_rate(threads, m, n, k),
+        .copy_gbs = memory_rate(copy, 2, threads),
+        .triad_gbs = memory_rate(triad, 3, threads),
+        .traffic_gbs = memory_rate(update, 3, threads),
+        .read_gbs = memory_rate(add_up, 1, threads),
+        .exponentials = near_rate(add_exponentials, threads),
+        .random = near_rate(draw, threads),
+    };
 
-    memory_rates(&rates);
+    rates.traffic_gbs =
+        greater(rates.traffic_gbs,
+                greater(1.5 * rates.copy_gbs, 4 / 3. * rates.triad_gbs));
     return rates;
 }
 
@@ -183,25 +251,49 @@ static int sets_for(const struct mtlm_call *call)
     return sets < SETS_AT_MOST ? sets : SETS_AT_MOST;
 }
 
-/* Least seconds per call; each call has operands that the last ones did not
- * touch. */
-static double seconds_of(const struct mtlm_call *call, const struct set *set,
-                         int sets)
+/* Calls of a thread; each has operands that the last ones did not touch. */
+struct calls {
+    const struct mtlm_call *call;
+    int sets;
+    void *ptr[SETS_AT_MOST][MTLM_MAX_OPERANDS];
+    struct mtlm_scratch scratch, wide;
+};
+
+static void *begin_calls(const void *arg)
 {
-    static struct mtlm_scratch scratch, wide;
+    const struct bench *bench = arg;
+    const struct mtlm_call *call = &bench->call;
+    struct calls *mine = mtlm_calloc(1, sizeof(*mine));
+
+    mine->call = call;
+    mine->sets = sets_for(call);
+    for (int s = 0; s < mine->sets; s++)
+        for (int i = 0; i < mtlm_ops[call->kind]->n_operands; i++)
+            mine->ptr[s][i] =
+                new_operand(mtlm_call_dtype(call, i),
+                            mtlm_shape_elems(&call->shape[i]), bench);
+    return mine;
+}
+
+static void run_calls(void *arg)
+{
+    struct calls *mine = arg;
     const struct mtlm_context context = {
-        .share = 1, .scratch = &scratch, .wide = &wide};
-    double best = 1e9;
+        .share = 1, .scratch = &mine->scratch, .wide = &mine->wide};
 
-    for (int i = 0; i <= SAMPLES; i++) {
-        double start = cpu_seconds();
+    for (int s = 0; s < mine->sets; s++)
+        mtlm_value_run_cpu(mine->ptr[s], mine->call, &context);
+}
 
-        for (int s = 0; s < sets; s++)
-            mtlm_value_run_cpu(set[s].ptr, call, &context);
-        start = (cpu_seconds() - start) / sets;
-        best = i > 0 && start < best ? start : best;
-    }
-    return best;
+static void end_calls(void *arg)
+{
+    struct calls *mine = arg;
+
+    for (int s = 0; s < mine->sets; s++)
+        for (int i = 0; i < mtlm_ops[mine->call->kind]->n_operands; i++)
+            free(mine->ptr[s][i]);
+    mtlm_scratch_free(&mine->scratch), mtlm_scratch_free(&mine->wide);
+    free(mine);
 }
 
 void bench_head(void)
@@ -210,42 +302,68 @@ void bench_head(void)
          "|---|---|---|---|---|---|---|");
 }
 
-void bench_row(const struct bench *bench, const struct bench_rates *rates)
+static double flops_of(const struct bench *bench)
 {
     const struct mtlm_op *op = mtlm_ops[bench->call.kind];
-    struct mtlm_call call = bench->call;
-    struct set set[SETS_AT_MOST];
-    struct mtlm_error err;
-    double seconds, flops, bytes, floor_s, floor_by_flops;
-    char shape[96];
-    int sets;
 
-    if (mtlm_call_infer(&call, &err)) {
+    return bench->flops < 0   ? 0
+           : bench->flops > 0 ? bench->flops
+           : op->flops        ? op->flops(&bench->call)
+                              : 0;
+}
+
+/* Seconds of the exponentials and random numbers that a call must compute. */
+static double seconds_of_numbers(const struct mtlm_call *call,
+                                 const struct bench_rates *rates)
+{
+    switch (call->kind) {
+    case MTLM_OP_XENT_STATS:
+        return 1e-9 * mtlm_shape_elems(&call->shape[XS_LOGITS])
+               / rates->exponentials;
+    case MTLM_OP_XENT_BWD:
+        return 1e-9 * mtlm_shape_elems(&call->shape[XB_LOGITS])
+               / rates->exponentials;
+    case MTLM_OP_BIAS_DROPOUT_ADD_FWD:
+    case MTLM_OP_BIAS_DROPOUT_ADD_BWD:
+    case MTLM_OP_POSITION_DROPOUT_FWD:
+    case MTLM_OP_POSITION_DROPOUT_BWD:
+        return call->attr.dropout.p > 0
+                   ? 1e-9 * mtlm_shape_elems(&call->shape[0]) / rates->random
+                   : 0;
+    default:
+        return 0;
+    }
+}
+
+static double floor_of(const struct mtlm_call *call, double flops, double bytes,
+                       const struct bench_rates *rates)
+{
+    const double gbs = reads_only(call) ? rates->read_gbs : rates->traffic_gbs;
+
+    return greater(seconds_of_numbers(call, rates),
+                   1e-9 * greater(bytes / gbs, flops / rates->gflops));
+}
+
+void bench_row(const struct bench *given, const struct bench_rates *rates)
+{
+    const struct mtlm_op *op = mtlm_ops[given->call.kind];
+    struct bench bench = *given;
+    const struct team_work work = {begin_calls, run_calls, end_calls, &bench};
+    struct mtlm_error err;
+    double seconds, flops, bytes, floor_s;
+    char shape[96];
+
+    if (mtlm_call_infer(&bench.call, &err)) {
         fprintf(stderr, "%s\n", err.text);
         exit(1);
     }
-    sets = sets_for(&call);
-    for (int s = 0; s < sets; s++)
-        for (int i = 0; i < op->n_operands; i++)
-            set[s].ptr[i] =
-                new_operand(mtlm_call_dtype(&call, i),
-                            mtlm_shape_elems(&call.shape[i]), bench);
-    seconds = seconds_of(&call, set, sets);
-    for (int s = 0; s < sets; s++)
-        for (int i = 0; i < op->n_operands; i++)
-            free(set[s].ptr[i]);
-    flops = bench->flops < 0   ? 0
-            : bench->flops > 0 ? bench->flops
-            : op->flops        ? op->flops(&call)
-                               : 0;
-    bytes = bench->bytes > 0 ? bench->bytes : traffic(&call);
-    floor_s = bytes * 1e-9
-              / (reads_only(&call) ? rates->read_gbs : rates->traffic_gbs);
-    floor_by_flops = flops / rates->gflops * 1e-9;
-    floor_s = floor_by_flops > floor_s ? floor_by_flops : floor_s;
+    seconds = team_time(&work, rates->threads) / sets_for(&bench.call);
+    flops = flops_of(&bench);
+    bytes = bench.bytes > 0 ? bench.bytes : traffic(&bench.call);
+    floor_s = floor_of(&bench.call, flops, bytes, rates);
     printf("| %s%s%s | %s | %.3f | %.1f | %.1f | %.3f | %.0f %% |\n", op->name,
-           bench->note ? ", " : "", bench->note ? bench->note : "",
-           mtlm_shape_str(&call.shape[0], shape), seconds * 1e3,
+           bench.note ? ", " : "", bench.note ? bench.note : "",
+           mtlm_shape_str(&bench.call.shape[0], shape), seconds * 1e3,
            flops / seconds * 1e-9, bytes / seconds * 1e-9, floor_s * 1e3,
            100 * floor_s / seconds);
     mtlm_standard_output_flush();

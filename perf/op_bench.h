@@ -3,11 +3,12 @@
 
 #include "codelets/op.h"
 
-/* Times CPU kernels in one thread, by its CPU time, against what the machine
- * can do: products against a plain sgemm, all else against memory. */
+/* Times CPU kernels against what the machine can do: products against a plain
+ * sgemm, all else against memory and against the numbers that it computes. */
 
-/* What this machine's one thread reaches. */
+/* What a thread reaches while threads - 1 others do the same. */
 struct bench_rates {
+    int threads;
     double gflops;    /* of a plain sgemm of a given size */
     double copy_gbs;  /* y = x, counting both */
     double triad_gbs; /* z = x + a y, counting all three */
@@ -17,10 +18,13 @@ struct bench_rates {
     /* Of a sum.  Reads alone are slower than reads and writes together: a core
      * has only so many lines on their way to it. */
     double read_gbs;
+    /* Of numbers that the nearest cache holds, in G/s. */
+    double exponentials; /* sum e^x */
+    double random;       /* factors of dropout */
 };
 
 /* Rates with arrays that no cache holds and a product [m, k] [n, k]^T. */
-struct bench_rates bench_rates(int64_t m, int64_t n, int64_t k);
+struct bench_rates bench_rates(int threads, int64_t m, int64_t n, int64_t k);
 
 struct bench {
     const char *note; /* what the name of the operation does not say */
@@ -33,10 +37,11 @@ struct bench {
 };
 
 /* Prints the head of a table and a row of it: time of a call on operands that
- * are not in any cache, GF/s, GB/s moved, and the floor's share of the time.
- * The floor is the longer of bytes at traffic_gbs (read_gbs if next to nothing
- * is written) and flops at gflops; what a cache still has makes shares above
- * 100 %. */
+ * are not in any cache, while rates->threads - 1 others make such a call, GF/s,
+ * GB/s moved, and the floor's share of the time.
+ * The floor is the longest of bytes at traffic_gbs (read_gbs if next to nothing
+ * is written), flops at gflops, and exponentials and random numbers at their
+ * rates; what a cache still has makes shares above 100 %. */
 void bench_head(void);
 void bench_row(const struct bench *bench, const struct bench_rates *rates);
 

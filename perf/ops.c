@@ -1,21 +1,25 @@
 /* How fast the CPU kernels are: every operation of an iteration of GPT and BERT
- * whose time grows with activations or weights, one thread, on operands that
- * are not in a cache, against the floor that the machine sets
- * (perf/op_bench.h).  Left out is what handles a number per row or less, or one
- * row of a sample (batch, weights and sum of the loss, pooling, norm, control),
- * and what serves logs, checkpoints and messages.
+ * whose time grows with activations or weights, on operands that are not in a
+ * cache, against the floor that the machine sets (perf/op_bench.h).  Figures
+ * are those of one thread.  With --threads N, N threads compute at once, as the
+ * workers of a job do; cores that share a link to memory then waver.  Left out
+ * is what handles a number per row or less, or one row of a sample (batch,
+ * weights and sum of the loss, pooling, norm, control), and what serves logs,
+ * checkpoints and messages.
  *
- *   perf/ops [name]   (only operations so named)
+ *   perf/ops [--threads N] [NAME]   (only operations so named)
  *
  * Prints tables in Markdown; perf/results/ has some. */
 
 #include "config.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "perf/job_blas.h"
 #include "perf/op_bench.h"
+#include "perf/team.h"
 #include "runtime/base/standard_output.h"
 
 struct size {
@@ -259,6 +263,44 @@ static bool names_one(const char *only)
     return false;
 }
 
+/* Reads "[--threads N] [NAME]".  Returns -1 if the command line is another. */
+static int read_arguments(int argc, char **argv, int *threads,
+                          const char **only)
+{
+    const bool given = argc > 2 && strcmp(argv[1], "--threads") == 0;
+    const int rest = given ? 3 : 1;
+
+    *threads = given ? atoi(argv[2]) : 1;
+    *only = argc > rest ? argv[rest] : NULL;
+    return *threads < 1 || *threads > TEAM_MAX_THREADS || argc > rest + 1
+                   || (*only && !names_one(*only))
+               ? -1
+               : 0;
+}
+
+static void measure(const struct size *z, int threads, const char *only)
+{
+    const struct table t = {z, only,
+                            bench_rates(threads, z->s * z->b, z->f, z->h)};
+
+    printf("\n%s: s %d, b %d, h %d, %d heads, vocabulary %d; sgemm %.1f "
+           "GF/s, copy %.1f GB/s, triad %.1f GB/s, "
+           "moved %.1f GB/s, read %.1f GB/s, exponentials %.1f G/s, random "
+           "numbers %.1f G/s\n\n",
+           z->name, (int) z->s, (int) z->b, (int) z->h, (int) z->a, (int) z->v,
+           t.rates.gflops, t.rates.copy_gbs, t.rates.triad_gbs,
+           t.rates.traffic_gbs, t.rates.read_gbs, t.rates.exponentials,
+           t.rates.random);
+    bench_head();
+    measure_products(&t);
+    measure_attention(&t);
+    measure_attention_of_parts(&t);
+    measure_rows(&t);
+    measure_embeddings(&t);
+    measure_loss(&t);
+    measure_optimizer(&t);
+}
+
 int main(int argc, char **argv)
 {
     static const struct size sizes[] = {
@@ -268,36 +310,22 @@ int main(int argc, char **argv)
         {"a layer of bert-336m", .s = 512, .b = 2, .h = 1024, .a = 16,
          .f = 4096, .v = 30592, .bert = true},
     };
-    const char *blas;
+    const char *blas, *only;
+    int threads;
 
     mtlm_standard_output_start();
     blas = job_blas_use(argc, argv);
-    if (argc > 2 || (argc > 1 && !names_one(argv[1]))) {
-        fprintf(stderr,
-                "usage: perf/ops [NAME]\n"
-                "NAME: only operations whose name holds it, such as adam\n");
+    if (read_arguments(argc, argv, &threads, &only) < 0) {
+        fprintf(
+            stderr,
+            "usage: perf/ops [--threads N] [NAME]\n"
+            "--threads N: threads that compute at once, 1 to %d (default: 1)\n"
+            "NAME: only operations whose name holds it, such as adam\n",
+            TEAM_MAX_THREADS);
         return 2;
     }
-    printf("BLAS: %s\n", blas);
-    for (int i = 0; i < 3; i++) {
-        const struct size *z = &sizes[i];
-        const struct table t = {z, argc > 1 ? argv[1] : NULL,
-                                bench_rates(z->s * z->b, z->f, z->h)};
-
-        printf("\n%s: s %d, b %d, h %d, %d heads, vocabulary %d; sgemm %.1f "
-               "GF/s, copy %.1f GB/s, triad %.1f GB/s, "
-               "moved %.1f GB/s, read %.1f GB/s\n\n",
-               z->name, (int) z->s, (int) z->b, (int) z->h, (int) z->a,
-               (int) z->v, t.rates.gflops, t.rates.copy_gbs, t.rates.triad_gbs,
-               t.rates.traffic_gbs, t.rates.read_gbs);
-        bench_head();
-        measure_products(&t);
-        measure_attention(&t);
-        measure_attention_of_parts(&t);
-        measure_rows(&t);
-        measure_embeddings(&t);
-        measure_loss(&t);
-        measure_optimizer(&t);
-    }
+    printf("BLAS: %s; threads at once: %d, figures of one\n", blas, threads);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+        measure(&sizes[i], threads, only);
     return 0;
 }
