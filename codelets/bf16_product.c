@@ -288,7 +288,7 @@ static int64_t get_least(int64_t a, int64_t b)
 }
 
 /* Adds to an fp32 C.  oneDNN waits for each line of C that it adds to; so C
- * comes in blocks of a MiB, fetched into the second-level cache beforehand. */
+ * comes in blocks of a MiB, fetched from memory beforehand. */
 static void add_by_blocks(const struct mtlm_bf16_product *p, const uint16_t *a,
                           const uint16_t *b, float *c,
                           struct mtlm_scratch *scratch)

@@ -3,7 +3,8 @@
 
 /* Products of bf16 matrices by oneDNN, on processors that multiply bf16.  Sums
  * are fp32.  With AVX512_BF16 a row of the product has the same bits whatever
- * the number of rows, the thread, and the addresses; nobody tried AMX. */
+ * the number of rows, the thread, and the addresses.  Of what is added to an
+ * fp32 C, the sizes decide the bits.  Nobody tried AMX. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -117,9 +117,10 @@ static void bias_dropout_add_bwd_cpu(void *const ptr[],
     const struct mtlm_dropout *dropout = &call->attr.dropout;
     const mtlm_real *dy = ptr[BDAB_DY];
     mtlm_real *dx = ptr[BDAB_DX];
-    mtlm_real *factor =
-        mtlm_scratch_get(context->scratch, 2 * h * sizeof(*factor));
-    mtlm_real *part = factor + h; /* of dbias */
+    mtlm_real *scratch = mtlm_scratch_get(
+        context->scratch, 2 * (MTLM_ROWS_APART + h) * sizeof(*scratch));
+    mtlm_real *factor = scratch + MTLM_ROWS_APART;
+    mtlm_real *part = factor + h + MTLM_ROWS_APART; /* of dbias */
 
     for (int64_t i = 0; i < h; i++)
         factor[i] = 1;

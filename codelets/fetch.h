@@ -1,8 +1,8 @@
 #ifndef MTLM_FETCH_H
 #define MTLM_FETCH_H
 
-/* Rows on their way from memory while dropout draws its numbers: the processor
- * itself does not look so far ahead. */
+/* Rows on their way from memory while a kernel computes something else: the
+ * processor itself does not look so far ahead. */
 
 #include <stddef.h>
 #include <stdint.h>

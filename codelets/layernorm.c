@@ -161,10 +161,6 @@ static void backward_row(const mtlm_real *x, const mtlm_real *gamma,
     }
 }
 
-/* Floats between operands and partial sums: where all begin at the same low
- * address bits, a load waits for a store that it seems to read. */
-enum { APART = 128 };
-
 static void backward(void *const ptr[], const struct mtlm_call *call,
                      const struct mtlm_context *context, bool add)
 {
@@ -173,9 +169,10 @@ static void backward(void *const ptr[], const struct mtlm_call *call,
     const mtlm_real *x = ptr[LNB_X], *dy = ptr[LNB_DY];
     const mtlm_real *mean = ptr[LNB_MEAN], *rstd = ptr[LNB_RSTD];
     mtlm_real *dx = ptr[LNB_DX];
-    mtlm_real *scratch =
-        mtlm_scratch_get(context->scratch, 2 * (APART + h) * sizeof(*scratch));
-    mtlm_real *dgamma = scratch + APART, *dbeta = dgamma + h + APART;
+    mtlm_real *scratch = mtlm_scratch_get(
+        context->scratch, 2 * (MTLM_ROWS_APART + h) * sizeof(*scratch));
+    mtlm_real *dgamma = scratch + MTLM_ROWS_APART,
+              *dbeta = dgamma + h + MTLM_ROWS_APART;
 
     for (int64_t start = 0; start < rows; start += MTLM_ROW_BLOCK) {
         const int64_t end =

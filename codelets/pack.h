@@ -20,8 +20,8 @@ enum { PACK_READER_X, PACK_READER_WEIGHT };
 enum mtlm_pack mtlm_pack_reads(enum mtlm_op_kind kind);
 
 /* Returns whether the call, an operation that reads packed weights, can read
- * its weight as a call of pack with attr writes the weight: oneDNN multiplies
- * bf16, and prefers the same layout, of the plain weight's size. */
+ * what a call of pack with attr writes.  It can where oneDNN multiplies bf16,
+ * and prefers one layout for both, of the plain weight's size. */
 bool mtlm_pack_fits(const struct mtlm_call *call, const union mtlm_attr *attr);
 
 #endif /* MTLM_PACK_H */

@@ -11,6 +11,11 @@
  * long sums small. */
 enum { MTLM_ROW_BLOCK = 32 };
 
+/* Elements before each row in scratch memory.  Operands begin at page borders;
+ * rows that begin there, too, share their low address bits, and processors then
+ * take some loads for others. */
+enum { MTLM_ROWS_APART = 128 };
+
 /* Adds the rows of x [rows, cols] (contiguous) to sum [cols]. */
 void mtlm_rows_add(mtlm_real *sum, const mtlm_real *x, int64_t rows,
                    int64_t cols);

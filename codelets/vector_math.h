@@ -51,12 +51,13 @@ static inline double mtlm_normal_cdf(double x, double e)
  * a relative error of 2e-9. */
 static inline float mtlm_exp2(float x)
 {
-    /* Adding the shifter rounds x to n, in the lowest bits of the sum. */
-    const float shifter = 0x1.8p23f;
+    /* Adding the shifter rounds x to n, and leaves n + 127, the exponent of
+     * 2^n, in the lowest bits of the sum. */
+    const float shifter = 0x1.8p23f + 127;
     const float shifted = x + shifter;
     const float f = x - (shifted - shifter);
-    float power = 0x1.41d334p-13f;
-    uint32_t n, bits;
+    float power = 0x1.41d334p-13f, two_n;
+    uint32_t bits;
 
     power = power * f + 0x1.5f456ap-10f;
     power = power * f + 0x1.3b2dbcp-7f;
@@ -64,11 +65,10 @@ static inline float mtlm_exp2(float x)
     power = power * f + 0x1.ebfbdap-3f;
     power = power * f + 0x1.62e430p-1f;
     power = power * f + 1;
-    memcpy(&n, &shifted, sizeof(n));
-    memcpy(&bits, &power, sizeof(bits));
-    bits += n << 23; /* the exponent: one unit for integers, not for products */
-    memcpy(&power, &bits, sizeof(power));
-    return x < -126 ? 0 : power;
+    memcpy(&bits, &shifted, sizeof(bits));
+    bits <<= 23;
+    memcpy(&two_n, &bits, sizeof(two_n));
+    return x < -126 ? 0 : power * two_n; /* a product keeps every NaN */
 }
 
 static inline MTLM_HOST_DEVICE float mtlm_sqrt(float x)

@@ -110,12 +110,13 @@ static inline void sum_line(const mtlm_real *logits, int n, mtlm_real max,
         sum[i] += mtlm_exp2((logits[i] - max) * MTLM_LOG2_E);
 }
 
-static mtlm_real sum_of_exp(const mtlm_real *logits, int64_t n, mtlm_real max)
+static mtlm_real sum_of_exp(const mtlm_real *logits, int64_t n, mtlm_real max,
+                            int64_t ahead)
 {
     mtlm_real sum[LANES] = {0};
 
     for (; n >= LANES; n -= LANES, logits += LANES) {
-        __builtin_prefetch(logits + AHEAD, 0, 2);
+        __builtin_prefetch(logits + ahead, 0, 2);
         sum_line(logits, LANES, max, sum);
     }
     sum_line(logits, n, max, sum);
@@ -126,14 +127,14 @@ static mtlm_real sum_of_exp(const mtlm_real *logits, int64_t n, mtlm_real max)
  * whole block behind, which so arrives from memory during the computation. */
 static mtlm_real sum_and_next_max(const mtlm_real *logits,
                                   const mtlm_real *next, mtlm_real max,
-                                  mtlm_real *both)
+                                  int64_t ahead, mtlm_real *both)
 {
     mtlm_real sum[LANES] = {0}, m[LANES];
 
     for (int i = 0; i < LANES; i++)
         m[i] = max;
     for (int64_t c = 0; c < BLOCK; c += LANES) {
-        __builtin_prefetch(next + c + AHEAD, 0, 2);
+        __builtin_prefetch(next + c + ahead, 0, 2);
         sum_line(logits + c, LANES, max, sum);
 #pragma omp simd
         for (int i = 0; i < LANES; i++)
@@ -148,6 +149,8 @@ static mtlm_real sum_and_next_max(const mtlm_real *logits,
 static void row_stats(const struct logit_row *row, mtlm_real *max,
                       mtlm_real *sum)
 {
+    /* Widened blocks are in a cache. */
+    const int64_t ahead = row->type == MTLM_REAL ? AHEAD : 0;
     const mtlm_real *block = get_block(row, 0), *next = NULL;
     mtlm_real m = max_of(block, count_columns(row, 0), MTLM_LOWEST);
     double total = 0;
@@ -160,9 +163,9 @@ static void row_stats(const struct logit_row *row, mtlm_real *max,
         if (behind > 0)
             next = get_block(row, c + BLOCK);
         if (behind == BLOCK) {
-            total += sum_and_next_max(block, next, m, &both);
+            total += sum_and_next_max(block, next, m, ahead, &both);
         } else {
-            total += sum_of_exp(block, count_columns(row, c), m);
+            total += sum_of_exp(block, count_columns(row, c), m, ahead);
             both = max_of(next, behind, m);
         }
         if (both > m)
