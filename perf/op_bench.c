@@ -219,10 +219,12 @@ static double traffic(const struct mtlm_call *call)
     return moved(call, false) + moved(call, true);
 }
 
-/* Whether the call writes next to nothing of what it moves. */
-static bool reads_only(const struct mtlm_call *call)
+/* Whether the call writes next to nothing of what it moves.  A call that moves
+ * a part of its operands writes the other ones. */
+static bool reads_only(const struct bench *bench)
 {
-    return moved(call, true) < 0.1 * traffic(call);
+    return bench->bytes == 0
+           && moved(&bench->call, true) < 0.1 * traffic(&bench->call);
 }
 
 struct bench_rates bench_rates(int threads, int64_t m, int64_t n, int64_t k)
@@ -335,12 +337,12 @@ static double seconds_of_numbers(const struct mtlm_call *call,
     }
 }
 
-static double floor_of(const struct mtlm_call *call, double flops, double bytes,
+static double floor_of(const struct bench *bench, double flops, double bytes,
                        const struct bench_rates *rates)
 {
-    const double gbs = reads_only(call) ? rates->read_gbs : rates->traffic_gbs;
+    const double gbs = reads_only(bench) ? rates->read_gbs : rates->traffic_gbs;
 
-    return greater(seconds_of_numbers(call, rates),
+    return greater(seconds_of_numbers(&bench->call, rates),
                    1e-9 * greater(bytes / gbs, flops / rates->gflops));
 }
 
@@ -360,7 +362,7 @@ void bench_row(const struct bench *given, const struct bench_rates *rates)
     seconds = team_time(&work, rates->threads) / sets_for(&bench.call);
     flops = flops_of(&bench);
     bytes = bench.bytes > 0 ? bench.bytes : traffic(&bench.call);
-    floor_s = floor_of(&bench.call, flops, bytes, rates);
+    floor_s = floor_of(&bench, flops, bytes, rates);
     printf("| %s%s%s | %s | %.3f | %.1f | %.1f | %.3f | %.0f %% |\n", op->name,
            bench.note ? ", " : "", bench.note ? bench.note : "",
            mtlm_shape_str(&bench.call.shape[0], shape), seconds * 1e3,

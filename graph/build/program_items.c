@@ -46,8 +46,8 @@ static bool writes(const struct mtlm_node *node,
 }
 
 /* Gives W of the word embedding the first place among the items from `first`
- * on, which are the last microbatch's, where the last stage waits for that
- * gradient: the long message then travels while W of the layers runs. */
+ * on, the last microbatch's.  The last stage waits for that gradient.  The long
+ * message then travels while W of the layers runs. */
 static void hurry_tied_gradient(struct mtlm_program *program,
                                 const struct mtlm_priority *priority, int first)
 {

@@ -247,9 +247,8 @@
     OPT(PRECISION, PACK_WEIGHTS, "pack-weights", CHOICE, pack_weights, "auto", \
         0, 0, "no|yes|auto",                                                   \
         "bf16 on CPUs: pack the weights of linear layers once per iteration, " \
-        "not in every product; takes 4 bytes of memory per parameter, and "    \
-        "pays with several microbatches (auto: where it pays and memory has "  \
-        "room)")                                                               \
+        "not in every product.  Takes up to 4 bytes of memory per parameter; " \
+        "auto: where it pays and memory has room")                                                               \
     OPT(PRECISION, FP16, "fp16", FLAG, fp16, "no", 0, 0, NULL,                 \
         "weights and activations in IEEE half precision, with a scaled loss")  \
     OPT(PRECISION, LOSS_SCALE, "loss-scale", REAL, loss_scale, "", 1, 1e15,    \

@@ -59,6 +59,7 @@ static bool is_replaced(const struct command *c, enum mtlm_option_id option)
         MTLM_OPT_STAGE_TIMES,
         MTLM_OPT_DURATIONS,
         MTLM_OPT_MICRO_BATCH_SIZE,
+        MTLM_OPT_PACK_WEIGHTS,
         MTLM_OPT_DRY_RUN,
         MTLM_OPT_SVG,
         MTLM_OPT_SCHEDULE_OUT,
@@ -258,6 +259,7 @@ char *mtlm_advice(const struct mtlm_options *options,
     free_wish.config.times = NULL;
     free_wish.config.layout.placement =
         schedule->placed ? schedule->placement : MTLM_PLACEMENT_LOOP;
+    free_wish.config.packing = MTLM_PACKING_NO;
     free_wish.hurry = true;
     if (moments_on_disk(options, free_wish, &same, &choice)) {
         c.ranks = same.ranks;

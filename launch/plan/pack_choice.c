@@ -61,6 +61,5 @@ int mtlm_pack_choice_make(const struct mtlm_options *options,
         return 0;
     wish->config.packing = config.packing;
     choice->need = need;
-    choice->fits = mtlm_choose_fits(hosts, need);
     return 0;
 }

@@ -179,6 +179,8 @@ static void print_precision(const struct mtlm_job *job)
            o->bf16 ? mtlm_bf16_product_describe(how, sizeof(how)) : "in fp32",
            mtlm_packing_is_used(job->program)
                ? ", with weights packed once per iteration"
+           : o->pack_weights == MTLM_PACKING_YES
+               ? "; no weight is packed: packed ones would have padding"
                : "");
 }
 

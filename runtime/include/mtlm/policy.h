@@ -75,7 +75,8 @@ enum mtlm_phase {
     MTLM_PHASE_FORWARD,   /* F */
     MTLM_PHASE_BACKWARD,  /* B: gradients of activations */
     MTLM_PHASE_WEIGHT,    /* W: gradients of weights */
-    MTLM_PHASE_OPTIMIZER, /* reductions, norm, Adam; once per iteration */
+    MTLM_PHASE_OPTIMIZER, /* once per iteration: packed weights,
+                           * reductions, norm, Adam */
     MTLM_PHASE_INIT,      /* once per run */
     MTLM_PHASE_EVAL,      /* validation */
     MTLM_PHASE_SAVE,      /* copies for a checkpoint, after an iteration */
