@@ -6,18 +6,19 @@
 #include "graph/predict/activation_memory.h"
 #include "launch/plan/pack_choice.h"
 
-/* Returns why the job cannot pack weights; NULL: it can. */
+/* Returns why the job cannot pack weights; NULL: it can.  What the user chose
+ * comes before what the machine lacks. */
 static const char *hindrance(const struct mtlm_options *options,
                              const struct mtlm_program_config *config,
                              const struct mtlm_hosts *hosts, bool here)
 {
+    const char *why = mtlm_packing_hindrance(config);
+
     if (options->cluster_file)
         return "tasks of a synthetic run multiply nothing";
     if (hosts->gpus)
         return "GPUs multiply weights as they are";
-    if (config->value == MTLM_BF16 && !here)
-        return "oneDNN does not multiply bf16 on this machine";
-    return mtlm_packing_hindrance(config);
+    return why || here ? why : "oneDNN does not multiply bf16 on this machine";
 }
 
 /* Returns the bytes that the config needs on the fullest machine. */

@@ -394,6 +394,7 @@ static void check_advice(const char *line, int per_host, double gib)
     advice = mtlm_advice(&options, &wish, &hosts, per_host);
     command = command_after(advice, "It fits on", &ranks);
     accepts(command);
+    assert_int_equal(options.pack_weights, MTLM_PACKING_AUTO);
     assert_int_equal(ranks % per_host, 0);
     assert_true(ranks > per_host);
     assert_int_equal(options.tensor_parallel * options.pipeline_parallel,
@@ -430,6 +431,7 @@ static void test_advice_drops_options_of_the_plan(void **state)
                  2, 22);
     check_advice("--model bert-3.9b --schedule zb-v", 2, 22);
     check_advice("--model bert-3.9b --schedule interleaved", 2, 22);
+    check_advice("--model bert-3.9b --bf16 --pack-weights yes", 2, 22);
 }
 
 static void test_advice_keeps_what_was_given(void **state)
