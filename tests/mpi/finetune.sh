@@ -21,7 +21,7 @@ by_heart mnli 40 80 "${train[mnli]}"
 ! full_tier || by_heart qqp 40 80 "${train[qqp]}" # the head of mnli
 mkdir few
 cp made/RACE/train/middle/[0-7].txt few
-by_heart race 40 80 few
+by_heart race 60 80 few
 ! full_tier || by_heart race 60 60 "${train[race]}"
 by_heart squad 60 40 "${train[squad]}"
 
