@@ -13,6 +13,7 @@
 #include "codelets/bf16_product.h"
 #include "codelets/fetch.h"
 #include "runtime/base/error.h"
+#include "runtime/base/least.h"
 
 /* What distinguishes compiled products.  lda, ldb, ldc: elements between stored
  * rows. */
@@ -282,13 +283,9 @@ static void multiply(const struct product_kind *kind, const uint16_t *a,
     execute(with->primitive, bias ? 5 : 4, arg);
 }
 
-static int64_t get_least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Adds to an fp32 C.  oneDNN waits for each line of C that it adds to; so C
- * comes in blocks of a MiB, fetched from memory beforehand. */
+/* Adds the product of plain A and B to an fp32 C.  oneDNN waits for each line
+ * of C that it adds to; so C comes in blocks of a MiB, fetched from memory
+ * beforehand. */
 static void add_by_blocks(const struct mtlm_bf16_product *p, const uint16_t *a,
                           const uint16_t *b, float *c,
                           struct mtlm_scratch *scratch)
@@ -297,11 +294,11 @@ static void add_by_blocks(const struct mtlm_bf16_product *p, const uint16_t *a,
     struct product_kind kind = kind_of(p, false);
 
     for (int64_t col = 0; col < p->n; col += COLS) {
-        kind.product.n = get_least(COLS, p->n - col);
+        kind.product.n = mtlm_least(COLS, p->n - col);
         for (int64_t row = 0; row < p->m; row += ROWS) {
             float *block = c + row * p->n + col;
 
-            kind.product.m = get_least(ROWS, p->m - row);
+            kind.product.m = mtlm_least(ROWS, p->m - row);
             for (int64_t r = 0; r < kind.product.m; r++)
                 mtlm_fetch(block + r * p->n, kind.product.n);
             multiply(&kind, a + (p->trans_a ? row : row * p->k),
@@ -317,7 +314,7 @@ void mtlm_bf16_product(const struct mtlm_bf16_product *product,
 {
     const struct product_kind kind = kind_of(product, bias);
 
-    if (product->add && product->single && !product->packed && !bias)
+    if (product->add && product->single)
         add_by_blocks(product, a, b, c, scratch);
     else
         multiply(&kind, a, b, bias, c, scratch);

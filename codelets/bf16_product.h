@@ -29,7 +29,8 @@ struct mtlm_bf16_product {
 bool mtlm_bf16_product_here(void);
 
 /* Computes C = op(A) op(B) (+ bias) (+ C), row-major: C [m, n], op(A) [m, k],
- * op(B) [k, n], bias [n] or NULL; stored rows are contiguous.  op(A) is A
+ * op(B) [k, n], bias [n] or NULL; stored rows are contiguous.  What is added to
+ * an fp32 C has no bias and no packed B.  op(A) is A
  * transposed if trans_a, op(B) is B transposed if trans_b.  Runs one thread.
  * Of a packed B, mtlm_bf16_product_pack() wrote all.  Packed and plain products
  * have the same bits with AVX512_BF16.

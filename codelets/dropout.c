@@ -11,6 +11,7 @@
 #endif
 
 #include "codelets/dropout.h"
+#include "runtime/base/least.h"
 #include "runtime/base/philox.h"
 
 #if __AVX512F__
@@ -103,11 +104,6 @@ static inline void philox_blocks(uint64_t seed, uint64_t stream, uint64_t block,
     }
 }
 
-static int64_t get_least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static inline void factors_of(const uint16_t *numbers, int64_t n,
                               uint32_t threshold, mtlm_real keep,
                               mtlm_real *factors)
@@ -129,7 +125,7 @@ void mtlm_dropout_factors(const struct mtlm_dropout *dropout, int64_t sample,
 
     for (int64_t skip = first % 8; n > 0; skip = 0, block += BLOCKS) {
         union numbers numbers;
-        const int64_t take = get_least(n, HALVES - skip);
+        const int64_t take = mtlm_least(n, HALVES - skip);
 
         philox_blocks(dropout->seed, stream, block, &numbers);
         if (take == HALVES) /* constant length: the compiler unrolls the loop */

@@ -37,11 +37,11 @@ struct bench {
 };
 
 /* Prints the head of a table and a row of it: time of a call on operands that
- * are not in any cache, while rates->threads - 1 others make such a call, GF/s,
- * GB/s moved, and the floor's share of the time.
- * The floor is the longest of bytes at traffic_gbs (read_gbs if next to nothing
- * is written), flops at gflops, exponentials of cross-entropy and random
- * numbers of dropout at their rates; what a cache still has makes shares above 100 %. */
+ * are not in any cache, GF/s, GB/s moved, and the floor's share of the time.
+ * rates->threads - 1 others make such a call meanwhile.  The floor is the
+ * longest of four times: bytes at traffic_gbs, or at read_gbs if next to
+ * nothing is written; flops at gflops; exponentials of cross-entropy; random
+ * numbers of dropout.  What a cache still has makes shares above 100 %. */
 void bench_head(void);
 void bench_row(const struct bench *bench, const struct bench_rates *rates);
 

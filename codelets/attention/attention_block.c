@@ -54,12 +54,11 @@ void mtlm_attention_block_products_of_seen(const struct mtlm_block *b,
             const int64_t n = mtlm_block_seen(b, i + MTLM_TILE_ROWS - 1) - c;
 
             if (n > 0)
-                mtlm_tile_row(b->head->d,
-                              (struct mtlm_factor){a + i * width, width, 1},
-                              panels, MTLM_TILE_COLS,
-                              mtlm_block_least(MTLM_TILE_COLS,
-                                               mtlm_tile_whole_vectors(n)),
-                              false, to + i * MTLM_BLOCK_LD + c, MTLM_BLOCK_LD);
+                mtlm_tile_row(
+                    b->head->d, (struct mtlm_factor){a + i * width, width, 1},
+                    panels, MTLM_TILE_COLS,
+                    mtlm_least(MTLM_TILE_COLS, mtlm_tile_whole_vectors(n)),
+                    false, to + i * MTLM_BLOCK_LD + c, MTLM_BLOCK_LD);
         }
 }
 
@@ -73,9 +72,9 @@ void mtlm_attention_block_sums_over_seen(const struct mtlm_block *b,
     rows += b->k0 * width;
     for (int64_t c = 0; c < b->nk; c += MTLM_BLOCK_CHUNK)
         for (int64_t i = 0; i < b->nq; i += MTLM_TILE_ROWS) {
-            const int64_t n = mtlm_block_least(
-                MTLM_BLOCK_CHUNK,
-                mtlm_block_seen(b, i + MTLM_TILE_ROWS - 1) - c);
+            const int64_t n =
+                mtlm_least(MTLM_BLOCK_CHUNK,
+                           mtlm_block_seen(b, i + MTLM_TILE_ROWS - 1) - c);
 
             if (n > 0)
                 mtlm_tile_row(

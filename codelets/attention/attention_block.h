@@ -9,6 +9,7 @@
 
 #include "codelets/op.h"
 #include "codelets/tile.h"
+#include "runtime/base/least.h"
 
 /* No tensor holds all scores.  The worker's scratch holds the scores of one
  * block of queries with one block of keys (FlashAttention, arXiv 2205.14135).
@@ -91,12 +92,6 @@ struct mtlm_block {
     int64_t q0, nq, k0, nk;
 };
 
-/* Returns the smaller number. */
-static inline int64_t mtlm_block_least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Returns n rounded up to whole tiles of rows. */
 static inline int64_t mtlm_block_whole_rows(int64_t n)
 {
@@ -108,10 +103,9 @@ static inline int64_t mtlm_block_whole_rows(int64_t n)
 static inline int64_t mtlm_block_seen(const struct mtlm_block *b, int64_t query)
 {
     const int64_t n =
-        mtlm_head_seen(b->head, b->q0 + mtlm_block_least(query, b->nq - 1))
-        - b->k0;
+        mtlm_head_seen(b->head, b->q0 + mtlm_least(query, b->nq - 1)) - b->k0;
 
-    return n < 0 ? 0 : mtlm_block_least(n, b->nk);
+    return n < 0 ? 0 : mtlm_least(n, b->nk);
 }
 
 /* Sets MTLM_TILE_ROWS scores behind the n seen keys of a query to 0.  Products

@@ -103,7 +103,7 @@ static void backward_queries(const struct mtlm_head *head,
                              const mtlm_real *y, const mtlm_real *lse,
                              const mtlm_real *dy)
 {
-    const int64_t nq = mtlm_block_least(MTLM_BLOCK_QUERIES, head->queries - q0);
+    const int64_t nq = mtlm_least(MTLM_BLOCK_QUERIES, head->queries - q0);
     const int64_t keys = mtlm_head_seen(head, q0 + nq - 1);
     const mtlm_real *q = head->q;
     mtlm_real delta[MTLM_BLOCK_QUERIES];
@@ -117,7 +117,7 @@ static void backward_queries(const struct mtlm_head *head,
                                           head->d);
     for (int64_t k0 = 0; k0 < keys; k0 += MTLM_BLOCK_KEYS) {
         const struct mtlm_block b = {
-            head, p, q0, nq, k0, mtlm_block_least(MTLM_BLOCK_KEYS, keys - k0)};
+            head, p, q0, nq, k0, mtlm_least(MTLM_BLOCK_KEYS, keys - k0)};
 
         backward_block(&b, lse, delta);
     }
@@ -147,8 +147,7 @@ void mtlm_attention_bwd_head(const struct mtlm_head *head, bool add,
     memset(p.dv, 0, rows * sizeof(*p.dv));
     for (int64_t q0 = 0; q0 < head->queries && head->keys > 0;
          q0 += MTLM_BLOCK_QUERIES) {
-        const int64_t nq =
-            mtlm_block_least(MTLM_BLOCK_QUERIES, head->queries - q0);
+        const int64_t nq = mtlm_least(MTLM_BLOCK_QUERIES, head->queries - q0);
 
         backward_queries(head, &p, q0, (const mtlm_real *) y + q0 * head->ld_y,
                          lse + q0, (const mtlm_real *) dy + q0 * head->ld_y);

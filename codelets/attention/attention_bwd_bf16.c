@@ -101,7 +101,7 @@ static void write_rows(float *from, int64_t n, int64_t d, float scale, bool add,
     for (int64_t r = 0; r < n; r++, from += d, to += ld) {
         mtlm_block_scale_rows(from, d, scale);
         for (int64_t c = 0; add && c < d; c += MTLM_BF16_LD) {
-            const int64_t m = mtlm_block_least(MTLM_BF16_LD, d - c);
+            const int64_t m = mtlm_least(MTLM_BF16_LD, d - c);
 
             mtlm_value16_widen(MTLM_BF16, to + c, m, before);
 #pragma omp simd
@@ -136,12 +136,12 @@ static void backward_queries(struct backward *w, int64_t q0, int64_t nq)
 
     memset(w->dq, 0, nq * head->d * sizeof(*w->dq));
     for (int64_t k0 = 0; k0 < keys; k0 += MTLM_BF16_KEYS) {
-        const struct mtlm_block b = {
-            .head = head,
-            .q0 = q0,
-            .nq = nq,
-            .k0 = k0,
-            .nk = mtlm_block_least(MTLM_BF16_KEYS, keys - k0)};
+        const struct mtlm_block b = {.head = head,
+                                     .q0 = q0,
+                                     .nq = nq,
+                                     .k0 = k0,
+                                     .nk =
+                                         mtlm_least(MTLM_BF16_KEYS, keys - k0)};
 
         multiply_with_keys(w, &b);
         for (int64_t i = 0; i < nq; i++)
@@ -182,8 +182,7 @@ void mtlm_attention_bwd_bf16_head(const struct mtlm_head *head, bool add,
     share_out(&w, scratch);
     for (int64_t q0 = 0; q0 < head->queries && head->keys > 0;
          q0 += MTLM_BF16_QUERIES) {
-        const int64_t nq =
-            mtlm_block_least(MTLM_BF16_QUERIES, head->queries - q0);
+        const int64_t nq = mtlm_least(MTLM_BF16_QUERIES, head->queries - q0);
 
         set_delta(&w, y, q0, nq);
         backward_queries(&w, q0, nq);

@@ -52,7 +52,7 @@ static void forward_queries(const struct mtlm_head *head,
                             const struct mtlm_packed *p, int64_t q0, bool merge,
                             mtlm_real *y, mtlm_real *lse)
 {
-    const int64_t nq = mtlm_block_least(MTLM_BLOCK_QUERIES, head->queries - q0);
+    const int64_t nq = mtlm_least(MTLM_BLOCK_QUERIES, head->queries - q0);
     const int64_t keys = mtlm_head_seen(head, q0 + nq - 1);
     const mtlm_real *q = head->q;
     struct carry carry;
@@ -69,7 +69,7 @@ static void forward_queries(const struct mtlm_head *head,
     }
     for (int64_t k0 = 0; k0 < keys; k0 += MTLM_BLOCK_KEYS) {
         const struct mtlm_block b = {
-            head, p, q0, nq, k0, mtlm_block_least(MTLM_BLOCK_KEYS, keys - k0)};
+            head, p, q0, nq, k0, mtlm_least(MTLM_BLOCK_KEYS, keys - k0)};
 
         forward_block(&b, &carry, !merge && k0 == 0);
     }

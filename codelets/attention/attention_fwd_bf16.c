@@ -112,16 +112,16 @@ void mtlm_attention_fwd_bf16_head(const struct mtlm_head *head, bool merge,
     for (; q.q0 < head->queries; q.q0 += q.nq, at += q.nq * head->ld_y) {
         int64_t keys;
 
-        q.nq = mtlm_block_least(MTLM_BF16_QUERIES, head->queries - q.q0);
+        q.nq = mtlm_least(MTLM_BF16_QUERIES, head->queries - q.q0);
         keys = mtlm_head_seen(head, q.q0 + q.nq - 1);
         begin(&q, merge, at, lse + q.q0);
         for (int64_t k0 = 0; k0 < keys; k0 += MTLM_BF16_KEYS)
-            add_block(&q, &(struct mtlm_block){.head = &unscaled,
-                                               .q0 = q.q0,
-                                               .nq = q.nq,
-                                               .k0 = k0,
-                                               .nk = mtlm_block_least(
-                                                   MTLM_BF16_KEYS, keys - k0)});
+            add_block(&q, &(struct mtlm_block){
+                              .head = &unscaled,
+                              .q0 = q.q0,
+                              .nq = q.nq,
+                              .k0 = k0,
+                              .nk = mtlm_least(MTLM_BF16_KEYS, keys - k0)});
         end(&q, at, lse + q.q0);
     }
 }

@@ -6,13 +6,9 @@
 #include <inttypes.h>
 
 #include "launch/job/job_prompts.h"
+#include "runtime/base/least.h"
 
 enum { PROMPT_ROWS = 32, NEW_TOKENS = 100 };
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* Sets o->max_new_tokens if the user did not. */
 static int check_positions(struct mtlm_options *o, int64_t longest,
@@ -21,7 +17,7 @@ static int check_positions(struct mtlm_options *o, int64_t longest,
     const int64_t positions = o->model.max_positions;
 
     if (o->max_new_tokens == 0 && longest < positions)
-        o->max_new_tokens = least(NEW_TOKENS, positions - longest);
+        o->max_new_tokens = mtlm_least(NEW_TOKENS, positions - longest);
     if (o->max_new_tokens > 0 && longest + o->max_new_tokens <= positions)
         return 0;
     if (o->max_new_tokens == 0)
@@ -47,7 +43,7 @@ static int64_t count_slots(const struct mtlm_job *job)
     const struct mtlm_layout *l = &job->layout;
     const int64_t mine = (job->prompts->sequences + l->dp - 1) / l->dp;
 
-    return least(mine, (int64_t) l->pp * l->workers + (l->pp > 1));
+    return mtlm_least(mine, (int64_t) l->pp * l->workers + (l->pp > 1));
 }
 
 int mtlm_job_prompts_open(struct mtlm_job *job, struct mtlm_error *err)
@@ -68,7 +64,7 @@ int mtlm_job_prompts_open(struct mtlm_job *job, struct mtlm_error *err)
     job->decoding = (struct mtlm_decoding){
         .sequences = (int) count_slots(job),
         .positions = job->prompts->longest + o->max_new_tokens,
-        .prompt_rows = least(PROMPT_ROWS, job->prompts->longest),
+        .prompt_rows = mtlm_least(PROMPT_ROWS, job->prompts->longest),
         .temperature = o->temperature,
         .top_p = o->top_p,
         .top_k = o->top_k};

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "launch/options/options_trace.h"
+#include "runtime/base/least.h"
 
 int64_t mtlm_options_last_iteration(const struct mtlm_options *o, int64_t begin)
 {
@@ -12,11 +13,6 @@ int64_t mtlm_options_last_iteration(const struct mtlm_options *o, int64_t begin)
     return next > 0 && next < o->train_iters ? next : o->train_iters;
 }
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 void mtlm_options_trace_place(struct mtlm_options *options, int64_t begin)
 {
     const int64_t last = mtlm_options_last_iteration(options, begin);
@@ -24,6 +20,6 @@ void mtlm_options_trace_place(struct mtlm_options *options, int64_t begin)
 
     if (mtlm_options_given(options, MTLM_OPT_TRACE_ITERATIONS))
         return;
-    trace->last = smaller(begin + 5, last);
-    trace->first = smaller(begin + 3, trace->last);
+    trace->last = mtlm_least(begin + 5, last);
+    trace->first = mtlm_least(begin + 3, trace->last);
 }

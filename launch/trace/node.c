@@ -8,6 +8,7 @@
 
 #include "launch/trace/node.h"
 #include "launch/trace/palette.h"
+#include "runtime/base/least.h"
 
 void mtlm_trace_put_id(FILE *f, int rank, int64_t number)
 {
@@ -120,11 +121,6 @@ const struct mtlm_record_data *mtlm_trace_used(
     return &info->data[low].what;
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 int64_t mtlm_trace_first_ns(const struct mtlm_trace_records *records)
 {
     int64_t first = records->n ? records->record[0].start_ns : 0;
@@ -132,8 +128,8 @@ int64_t mtlm_trace_first_ns(const struct mtlm_trace_records *records)
     for (size_t i = 0; i < records->n; i++) {
         const struct mtlm_record *r = &records->record[i];
 
-        first = least(first, least(r->submit_ns, r->ready_ns));
-        first = least(first, r->start_ns);
+        first = mtlm_least(first, mtlm_least(r->submit_ns, r->ready_ns));
+        first = mtlm_least(first, r->start_ns);
     }
     return first;
 }
