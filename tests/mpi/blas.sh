@@ -55,7 +55,7 @@ done
 refused() {
     job 1 "${tiny[@]}" --blas "$2"
     [ "$rc" -eq 2 ] || fail "$2: exit code $rc"
-    [ "$(wc -l <err)" -eq 1 ] && grep -q "^mtlm-dag: --blas.*$1" err \
+    one_sentence && grep -q "^mtlm-dag: --blas.*$1" err \
         || fail "$2: $(cat err)"
 }
 refused 'products of matrices are wrong' "$doubles/blas_wrong.so"

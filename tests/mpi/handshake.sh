@@ -19,7 +19,7 @@ refuse() {
         >out 2>err </dev/null
     rc=$?
     [ $rc -eq "$code" ] || fail "$*: exit code $rc, not $code: $(cat err)"
-    [ "$(wc -l <err)" -eq 1 ] || fail "$*: not one sentence: $(cat err)"
+    one_sentence || fail "$*: not one sentence: $(cat err)"
     grep -q "^mtlm-dag: rank $((ranks - 1)) $words" err \
         || fail "$*: no \"$words\" in: $(cat err)"
     grep -q iteration out && fail "$*: trains: $(cat out)"

@@ -24,7 +24,7 @@ compile() {
 refuse() {
     job 2 "${run[@]}" "${parallel[@]}"
     [ "$rc" -eq 2 ] || fail "$*: exit code $rc: $(cat err)"
-    [ "$(wc -l <err)" -eq 1 ] || fail "$*: not one sentence: $(cat err)"
+    one_sentence || fail "$*: not one sentence: $(cat err)"
     for word in "$@"; do
         grep -qF -e "$word" err || fail "no \"$word\" in: $(cat err)"
     done

@@ -23,7 +23,7 @@ mistake() {
     STARPU_SCHED=$1 job 1 "${small[@]}" --train-iters 3 \
         --distributed-timeout-minutes 0.3 "${@:3}"
     [ "$rc" -eq 2 ] || fail "$1: exit code $rc: $(cat err)"
-    [ "$(wc -l <err)" -eq 1 ] || fail "$1: not one sentence: $(cat err)"
+    one_sentence || fail "$1: not one sentence: $(cat err)"
     grep -q "^mtlm-dag: .*the scheduling policy $1 has $2$" err \
         || fail "$1: $(cat err)"
 }
@@ -46,7 +46,7 @@ start $MPIRUN -q -n 2 "$program" "${small[@]}" "${parallel[@]}" \
 within 60 [ -e withheld ] || fail "nothing withheld: $(cat out err)"
 ended_within $((1 + seconds + 5)) "a withheld task"
 [ $rc -eq 7 ] || fail "withhold: exit code $rc: $(cat err)"
-[ "$(wc -l <err)" -eq 1 ] || fail "withhold: not one sentence: $(cat err)"
+one_sentence || fail "withhold: not one sentence: $(cat err)"
 sentence='rank 0: the scheduling policy withhold has withheld linear_wgrad, W'
 grep -q "$sentence of microbatch 0, stage 0, iteration 1 for 3[.0-9]* s" err \
     || fail "withhold: $(cat err)"

@@ -140,7 +140,7 @@ refused() {
     local code=$1 text=$2
     shift 2
     job 1 "$@"
-    [ "$rc" -eq "$code" ] && [ "$(wc -l <err)" -eq 1 ] && grep -qF -- "$text" err \
+    [ "$rc" -eq "$code" ] && one_sentence && grep -qF -- "$text" err \
         || fail "$*: $rc, $(cat err)"
     [ ! -e answers ] || fail "$*: left a file"
 }

@@ -205,7 +205,7 @@ job "${plan[@]}" --act-mem 1e5
 
 # What cannot be: one sentence.
 job 2 "${small[@]}" "${parallel[@]}" --num-virtual-stages-per-pipeline-rank 3
-[ $rc -eq 2 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q '= 6 stages' err \
+[ $rc -eq 2 ] && one_sentence && grep -q '= 6 stages' err \
     || fail "6 stages for 4 layers: exit code $rc: $(cat err)"
 
 finish
