@@ -4,10 +4,10 @@
  *   v = beta2 v + (1 - beta2) g'^2
  *   weight -= lr (m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + epsilon)
  *                 + weight_decay weight)
- *   g = 0
+ *   g = 0, unless the attribute says that g keeps its values
  *
  * g, m, v: one shape, a piece of weight's elements; control
- * [MTLM_CONTROL_COUNT].  Where control says not to apply, only g is zeroed.
+ * [MTLM_CONTROL_COUNT].  Where control says not to apply, only g may change.
  *
  * adam_master: weights in 16 bit have fp32 masters, which are of g's shape and
  * take the step; the weight's elements become what they are rounded.  A step
@@ -72,26 +72,35 @@ static double adam_flops(const struct mtlm_call *call)
     return 14.0 * mtlm_shape_elems(&call->shape[ADAM_G]);
 }
 
-/* Steps the weights w of elements first .. first + n - 1 of g.  adam: NULL:
- * only zeroes g. */
+/* A step on some elements.  One loop of its own for each value of keeps_g: g is
+ * written or is not. */
+static inline void step_each(struct mtlm_adam a, int64_t n, bool keeps_g,
+                             mtlm_real *g, mtlm_real *m, mtlm_real *v,
+                             mtlm_real *w)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        mtlm_adam_step(&a, g[i], &m[i], &v[i], &w[i]);
+        if (!keeps_g)
+            g[i] = 0;
+    }
+}
+
+/* Steps the weights w of elements first .. first + n - 1 of g.  adam: NULL: no
+ * step. */
 static void step_some(void *const ptr[], const struct mtlm_adam *adam,
-                      int64_t first, int64_t n, mtlm_real *w)
+                      bool keeps_g, int64_t first, int64_t n, mtlm_real *w)
 {
     mtlm_real *g = (mtlm_real *) ptr[ADAM_G] + first;
     mtlm_real *m = (mtlm_real *) ptr[ADAM_M] + first;
     mtlm_real *v = (mtlm_real *) ptr[ADAM_V] + first;
-    struct mtlm_adam a;
 
-    if (!adam) {
+    if (adam && keeps_g)
+        step_each(*adam, n, true, g, m, v, w);
+    else if (adam)
+        step_each(*adam, n, false, g, m, v, w);
+    else if (!keeps_g)
         memset(g, 0, n * sizeof(*g));
-        return;
-    }
-    a = *adam;
-#pragma omp simd
-    for (int64_t i = 0; i < n; i++) {
-        mtlm_adam_step(&a, g[i], &m[i], &v[i], &w[i]);
-        g[i] = 0;
-    }
 }
 
 /* Returns the step that control asks for, in *adam; NULL: none. */
@@ -111,7 +120,7 @@ static void step_weights(void *const ptr[], const struct mtlm_call *call,
 {
     struct mtlm_adam adam;
 
-    step_some(ptr, find_step(ptr, call, &adam), 0,
+    step_some(ptr, find_step(ptr, call, &adam), call->attr.adam.keeps_g, 0,
               mtlm_shape_elems(&call->shape[ADAM_G]), w);
 }
 
@@ -170,7 +179,7 @@ static void adam_master_cpu(void *const ptr[], const struct mtlm_call *call,
         const int64_t n = elems - i < BLOCK ? elems - i : BLOCK;
         mtlm_real *master = (mtlm_real *) ptr[ADAMM_MASTER] + i;
 
-        step_some(ptr, adam, i, n, master);
+        step_some(ptr, adam, call->attr.adam.keeps_g, i, n, master);
         if (call->value == MTLM_REAL)
             memcpy(weight, master, n * sizeof(*master));
         else

@@ -27,34 +27,39 @@ struct calls {
         struct operands x;
         int64_t n;
         int end; /* number of the part behind the call's last one */
-        bool decay;
+        bool decay, keeps_g;
     } at[MTLM_MAX_CALLS];
     const double *control;
-    bool keeps; /* w is read only: the values are the next version */
-    union mtlm_attr
-        attr; /* of the first call, for all; decay and first differ */
+    bool keeps_w;         /* w is read only: the values are the next version */
+    union mtlm_attr attr; /* of the first call, for all; decay, first and
+                           * keeps_g differ */
     int parts;
 };
 
 static_assert(sizeof(struct calls) <= 4096, "they are a kernel's parameters");
 
+/* What a step does not write: gradients, weights. */
+struct kept {
+    bool g, w;
+};
+
 /* Steps width elements from i on, aligned to width elements. */
 template <int width, typename T>
 static __device__ void step(const struct mtlm_adam *a, const struct operands *x,
-                            bool keeps, int64_t i)
+                            struct kept kept, int64_t i)
 {
+    const float zeros[width] = {};
     float g[width], w[width], m[width], v[width];
 
     mtlm_load<width>(x->g + i, g);
     mtlm_load<width>(x->w + i, w);
     mtlm_load<width>(x->m + i, m);
     mtlm_load<width>(x->v + i, v);
-    for (int k = 0; k < width; k++) {
+    for (int k = 0; k < width; k++)
         mtlm_adam_step(a, g[k], &m[k], &v[k], &w[k]);
-        g[k] = 0;
-    }
-    mtlm_store<width>(x->g + i, g);
-    if (!keeps)
+    if (!kept.g)
+        mtlm_store<width>(x->g + i, zeros);
+    if (!kept.w)
         mtlm_store<width>(x->w + i, w);
     mtlm_store<width>(x->m + i, m);
     mtlm_store<width>(x->v + i, v);
@@ -64,12 +69,14 @@ static __device__ void step(const struct mtlm_adam *a, const struct operands *x,
 
 /* Leaves out the step of width elements from i on. */
 template <int width, typename T>
-static __device__ void skip(const struct operands *x, int64_t i)
+static __device__ void skip(const struct operands *x, struct kept kept,
+                            int64_t i)
 {
     const float zeros[width] = {};
     float w[width];
 
-    mtlm_store<width>(x->g + i, zeros);
+    if (!kept.g)
+        mtlm_store<width>(x->g + i, zeros);
     if (!x->values)
         return;
     mtlm_load<width>(x->w + i, w);
@@ -79,17 +86,17 @@ static __device__ void skip(const struct operands *x, int64_t i)
 /* Elements [first, end) of a call. */
 template <int width, typename T>
 static __device__ void do_part(bool applies, const struct mtlm_adam *a,
-                               const struct operands *x, bool keeps,
+                               const struct operands *x, struct kept kept,
                                int64_t first, int64_t end)
 {
     const int64_t whole = first + (end - first) / width * width;
 
     for (int64_t i = first + threadIdx.x * width; i < whole;
          i += THREADS * width)
-        applies ? step<width, T>(a, x, keeps, i) : skip<width, T>(x, i);
+        applies ? step<width, T>(a, x, kept, i) : skip<width, T>(x, kept, i);
     if (whole + threadIdx.x < end)
-        applies ? step<1, T>(a, x, keeps, whole + threadIdx.x)
-                : skip<1, T>(x, whole + threadIdx.x);
+        applies ? step<1, T>(a, x, kept, whole + threadIdx.x)
+                : skip<1, T>(x, kept, whole + threadIdx.x);
 }
 
 template <int width, typename T>
@@ -113,11 +120,12 @@ static __global__ void __launch_bounds__(THREADS) adam(struct calls calls)
         const int64_t n = calls.at[k].n;
         const int64_t first = (part - (k ? calls.at[k - 1].end : 0)) * PART;
         const struct operands x = calls.at[k].x;
+        const struct kept kept = {calls.at[k].keeps_g, calls.keeps_w};
         struct mtlm_adam a = begun;
 
         if (!calls.at[k].decay)
             a.decay = 1;
-        do_part<width, T>(applies, &a, &x, calls.keeps, first,
+        do_part<width, T>(applies, &a, &x, kept, first,
                           first + PART < n ? first + PART : n);
     }
 }
@@ -169,7 +177,7 @@ static void launch(void *const ptr[], const struct mtlm_call *call,
     bool wide = true;
 
     calls.control = (const double *) ptr[ADAM_CONTROL];
-    calls.keeps = call->kind == MTLM_OP_ADAM_VERSION;
+    calls.keeps_w = call->kind == MTLM_OP_ADAM_VERSION;
     calls.attr = call->attr;
     calls.attr.adam.decay = true;
     for (int k = 0; call; call = call->next, k++) {
@@ -178,7 +186,8 @@ static void launch(void *const ptr[], const struct mtlm_call *call,
 
         assert(same_rule(&call->attr, &calls.attr));
         calls.parts += (int) ((n + PART - 1) / PART);
-        calls.at[k] = {x, n, calls.parts, call->attr.adam.decay};
+        calls.at[k] = {x, n, calls.parts, call->attr.adam.decay,
+                       call->attr.adam.keeps_g};
         wide = wide && mtlm_wide<WIDTH>(0, x.g, x.w, x.m, x.v)
                && mtlm_wide<WIDTH>(0, (const T *) x.values);
         ptr +=

@@ -51,7 +51,7 @@ static inline MTLM_HOST_DEVICE struct mtlm_adam mtlm_adam_begin(
     return a;
 }
 
-/* Steps one element.  The caller zeroes g. */
+/* Steps one element, without a change of g. */
 static inline MTLM_HOST_DEVICE void mtlm_adam_step(const struct mtlm_adam *a,
                                                    mtlm_real g, mtlm_real *m,
                                                    mtlm_real *v, mtlm_real *w)

@@ -283,12 +283,12 @@ static void multiply(const struct product_kind *kind, const uint16_t *a,
     execute(with->primitive, bias ? 5 : 4, arg);
 }
 
-/* Adds the product of plain A and B to an fp32 C.  oneDNN waits for each line
- * of C that it adds to; so C comes in blocks of a MiB, fetched from memory
- * beforehand. */
-static void add_by_blocks(const struct mtlm_bf16_product *p, const uint16_t *a,
-                          const uint16_t *b, float *c,
-                          struct mtlm_scratch *scratch)
+/* Computes a product of plain A and B in an fp32 C, in blocks of C that the
+ * nearer caches hold.  oneDNN waits for each line of C that it adds to; so a
+ * block to add to is fetched from memory beforehand. */
+static void multiply_by_blocks(const struct mtlm_bf16_product *p,
+                               const uint16_t *a, const uint16_t *b, float *c,
+                               struct mtlm_scratch *scratch)
 {
     enum { ROWS = 256, COLS = 1024 };
     struct product_kind kind = kind_of(p, false);
@@ -299,7 +299,7 @@ static void add_by_blocks(const struct mtlm_bf16_product *p, const uint16_t *a,
             float *block = c + row * p->n + col;
 
             kind.product.m = mtlm_least(ROWS, p->m - row);
-            for (int64_t r = 0; r < kind.product.m; r++)
+            for (int64_t r = 0; r < kind.product.m && p->add; r++)
                 mtlm_fetch(block + r * p->n, kind.product.n);
             multiply(&kind, a + (p->trans_a ? row : row * p->k),
                      b + (p->trans_b ? col * p->k : col), NULL, block, scratch);
@@ -314,8 +314,8 @@ void mtlm_bf16_product(const struct mtlm_bf16_product *product,
 {
     const struct product_kind kind = kind_of(product, bias);
 
-    if (product->add && product->single)
-        add_by_blocks(product, a, b, c, scratch);
+    if (product->single)
+        multiply_by_blocks(product, a, b, c, scratch);
     else
         multiply(&kind, a, b, bias, c, scratch);
 }

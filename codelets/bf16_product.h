@@ -3,8 +3,8 @@
 
 /* Products of bf16 matrices by oneDNN, on processors that multiply bf16.  Sums
  * are fp32.  With AVX512_BF16 a row of the product has the same bits whatever
- * the number of rows, the thread, and the addresses.  Of what is added to an
- * fp32 C, the sizes decide the bits.  Nobody tried AMX. */
+ * the number of rows, the thread, and the addresses.  Of an fp32 C, the
+ * sizes decide the bits.  Nobody tried AMX. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,8 +29,8 @@ struct mtlm_bf16_product {
 bool mtlm_bf16_product_here(void);
 
 /* Computes C = op(A) op(B) (+ bias) (+ C), row-major: C [m, n], op(A) [m, k],
- * op(B) [k, n], bias [n] or NULL; stored rows are contiguous.  What is added to
- * an fp32 C has no bias and no packed B.  op(A) is A
+ * op(B) [k, n], bias [n] or NULL; stored rows are contiguous.  An fp32 C has
+ * no bias and no packed B.  op(A) is A
  * transposed if trans_a, op(B) is B transposed if trans_b.  Runs one thread.
  * Of a packed B, mtlm_bf16_product_pack() wrote all.  Packed and plain products
  * have the same bits with AVX512_BF16.

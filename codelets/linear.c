@@ -1,5 +1,6 @@
 /* Linear layers: y = x weight^T (+ bias); dx = dy weight, or dx += dy weight
  * where x has a gradient already; dweight += dy^T x, dbias += the rows of dy.
+ * Where mtlm_linear_adds() is false, dweight = dy^T x.
  *
  * x, dx [.., k]; y, dy [.., n]; weight, dweight [n, k]; bias, dbias [n]. */
 
@@ -266,9 +267,8 @@ static void linear_wgrad_cpu(void *const ptr[], const struct mtlm_call *call,
     const int64_t n = call->shape[LINW_DWEIGHT].dim[0];
     const int64_t k = call->shape[LINW_DWEIGHT].dim[1];
 
-    (void) context;
-    mtlm_blas_gemm(true, false, n, k, m, 1, ptr[LINW_DY], n, ptr[LINW_X], k, 1,
-                   ptr[LINW_DWEIGHT], k);
+    mtlm_blas_gemm(true, false, n, k, m, 1, ptr[LINW_DY], n, ptr[LINW_X], k,
+                   mtlm_linear_adds(call, context), ptr[LINW_DWEIGHT], k);
 }
 
 const struct mtlm_op mtlm_op_linear_wgrad = {

@@ -123,7 +123,8 @@ void mtlm_linear_dgrad_add_cuda(void *const ptr[], const struct mtlm_call *call,
     dgrad(ptr, call, 1, context);
 }
 
-/* Returns the product dweight += dy^T x, in single precision. */
+/* Returns the product dy^T x, which is added to dweight or sets dweight, in
+ * single precision. */
 static struct mtlm_product wgrad(void *const ptr[],
                                  const struct mtlm_call *call,
                                  const struct mtlm_context *context)
@@ -134,7 +135,8 @@ static struct mtlm_product wgrad(void *const ptr[],
 
     return product(context->device, {ptr[LINW_X], k, m, false, call->value},
                    {ptr[LINW_DY], n, m, true, call->value},
-                   {ptr[LINW_DWEIGHT], k, n, false, MTLM_REAL}, 1);
+                   {ptr[LINW_DWEIGHT], k, n, false, MTLM_REAL},
+                   mtlm_linear_adds(call, context) ? 1.0f : 0.0f);
 }
 
 void mtlm_linear_wgrad_cuda(void *const ptr[], const struct mtlm_call *call,

@@ -68,7 +68,7 @@ void mtlm_linear_wgrad_bf16(void *const ptr[], const struct mtlm_call *call,
     const struct mtlm_bf16_product product = {
         .trans_a = true,
         .single = true,
-        .add = true,
+        .add = mtlm_linear_adds(call, context),
         .m = call->shape[LINW_DWEIGHT].dim[0],
         .n = call->shape[LINW_DWEIGHT].dim[1],
         .k = mtlm_shape_rows(&call->shape[LINW_X])};

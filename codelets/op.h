@@ -212,6 +212,7 @@ union mtlm_attr {
         /* Element of the weight to which element 0 of g, m, v and master
          * belongs. */
         int64_t first;
+        bool keeps_g; /* g stays as it is, else becomes 0 */
     } adam;
     struct {
         enum mtlm_group group;
@@ -298,6 +299,9 @@ struct mtlm_call {
      * masters.  Kernels compute in mtlm_real. */
     enum mtlm_dtype value;
     bool packed; /* the weight of the linear layer is packed: codelets/pack.h */
+    /* linear_wgrad, linear_bias_wgrad: in the first microbatch of an iteration
+     * the call sets dweight, which may hold anything.  Else it adds. */
+    bool sets;
     union mtlm_attr attr;
     struct mtlm_shape shape[MTLM_MAX_OPERANDS];
     /* Next call of the same task, with the same operation and value type; or
@@ -315,6 +319,7 @@ struct mtlm_context {
      * / (microbatches * data-parallel ranks). */
     double share;
     int64_t batch; /* samples of the iteration on all ranks */
+    bool first;    /* The microbatch is the first of its iteration. */
     /* Decoding only, else 0: position of row 0 in its sequence, added to
      * positions of attributes; number of rows in use. */
     int64_t position, rows;

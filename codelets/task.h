@@ -14,6 +14,7 @@ struct mtlm_task {
     int64_t sample;
     double share;
     int64_t batch;
+    bool first;
     int64_t position, rows;
     struct mtlm_recorder *recorder; /* borrowed; NULL: do not record */
     struct mtlm_record record; /* worker and times are set when the task ends */

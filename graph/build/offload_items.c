@@ -61,7 +61,7 @@ struct holding {
     int unit;       /* -1: nothing that is needed */
     int microbatch; /* of an input, else 0 */
     bool changed;
-    bool zeros; /* the last change leaves nothing but zeros */
+    bool zeros; /* the last change leaves zeros, or what nobody reads */
 };
 
 /* What travels at a time: a unit, or an input of one microbatch. */

@@ -16,8 +16,8 @@ void mtlm_offload_items_hold(struct mtlm_program *program);
  * No unit is in memory where the list begins, and all changes are on the disk
  * where the list ends.  So lists may follow each other in any order.  Before
  * the control node, which decides on the step, all gradients are on the disk,
- * too: the host may read them there.  After that node only zeros are written to
- * gradients; these are not stored.
+ * too: the host may read them there.  Behind that node gradients become zeros,
+ * or the next iteration sets them; they are not stored.
  *
  * Every transfer stands in program order, directly before the item that needs
  * the slot.  StarPU then orders transfers and nodes by their uses of the

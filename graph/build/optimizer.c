@@ -62,7 +62,7 @@ static void tie_embeddings(struct mtlm_program *program)
         return;
     if (input && head) {
         CALL(program, ADD, NULL, head->reduced, input->reduced);
-        if (head->reduced == head->grad)
+        if (head->reduced == head->grad && !head->grad_is_set)
             CALL(program, FILL, &zero, head->grad);
     } else {
         CALL(program, ALL_REDUCE, &embedding_sum,
@@ -257,9 +257,12 @@ static void step_bucket(struct mtlm_program *program,
 
     for (int i = 0; i < bucket->n; i++) {
         const struct mtlm_parameter *p = &program->param[bucket->param[i]];
-        const union mtlm_attr adam = {.adam = {config->beta1, config->beta2,
-                                               config->epsilon, p->info.decay,
-                                               p->first}};
+        const union mtlm_attr adam = {.adam = {.beta1 = config->beta1,
+                                               .beta2 = config->beta2,
+                                               .epsilon = config->epsilon,
+                                               .decay = p->info.decay,
+                                               .first = p->first,
+                                               .keeps_g = p->grad_is_set}};
 
         if (!p->m)
             continue;

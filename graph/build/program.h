@@ -194,6 +194,7 @@ struct mtlm_parameter {
     /* Copies for a checkpoint (graph/build/save.h): the whole weight, or the
      * stepped elements.  NULL: another rank writes them. */
     struct mtlm_tensor *saved[MTLM_SAVED_COUNT];
+    bool grad_is_set; /* graph/build/first_gradient.h */
     bool copy;    /* the output layer's copy of the word embedding */
     bool counted; /* This rank owns the parameter for norm and hash. */
 };

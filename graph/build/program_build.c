@@ -7,6 +7,7 @@
 
 #include "graph/build/bucket.h"
 #include "graph/build/decode.h"
+#include "graph/build/first_gradient.h"
 #include "graph/build/offload_items.h"
 #include "graph/build/optimizer.h"
 #include "graph/build/order_pool.h"
@@ -220,6 +221,7 @@ struct mtlm_program *mtlm_program_build(
     add_globals(program, program->stage[v - 1].last);
     build_stages(program);
     mtlm_packing_apply(program);
+    mtlm_first_gradient_mark(program);
     for (int c = v - 1; c >= 0 && !config->eval_only; c--) {
         mtlm_buckets_build_reduce(program, c);
         mtlm_optimizer_build_sums(program, c);

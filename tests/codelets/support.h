@@ -22,8 +22,9 @@ mtlm_real *new_zeros(int64_t n);
 /* And how many samples the iteration has. */
 #define RUN_BATCH 16
 
-/* Infers the shapes that call lacks and runs its CPU kernel, the first
- * sample of the microbatch being sample.  Returns the call with all shapes. */
+/* Infers the shapes that call lacks and runs its CPU kernel in the first
+ * microbatch of an iteration.  sample: the microbatch's first.  Returns the
+ * call with all shapes. */
 struct mtlm_call run_op(struct mtlm_call call, void *const ptr[],
                         int64_t sample);
 

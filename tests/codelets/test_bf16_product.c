@@ -92,11 +92,11 @@ static void check_dgrad(struct sizes z)
 static void check_wgrad(struct sizes z)
 {
     const int64_t m = z.s * z.b;
-    const struct mtlm_call call = {
-        .kind = MTLM_OP_LINEAR_BIAS_WGRAD,
-        .value = MTLM_BF16,
-        .shape = {MTLM_SHAPE(z.s, z.b, z.k), MTLM_SHAPE(z.s, z.b, z.n),
-                  MTLM_SHAPE(z.n, z.k), MTLM_SHAPE(z.n)}};
+    struct mtlm_call call = {.kind = MTLM_OP_LINEAR_BIAS_WGRAD,
+                             .value = MTLM_BF16,
+                             .shape = {MTLM_SHAPE(z.s, z.b, z.k),
+                                       MTLM_SHAPE(z.s, z.b, z.n),
+                                       MTLM_SHAPE(z.n, z.k), MTLM_SHAPE(z.n)}};
     mtlm_real *x, *dy;
     uint16_t *x16 = new_bf16(m * z.k, 1, &x);
     uint16_t *dy16 = new_bf16(m * z.n, 2, &dy);
@@ -111,6 +111,10 @@ static void check_wgrad(struct sizes z)
         ones[i] = 1;
     check_product((struct matrix){ones, m, 1}, (struct matrix){dy, z.n, 1}, 1,
                   z.n, m, bias, NULL, dbias, false);
+    call.sets = true;
+    memset(dweight, 0xff, z.n * z.k * sizeof(*dweight)); /* NaN */
+    run_op(call, (void *[]){x16, dy16, dweight, dbias}, 0);
+    check_product(a, b, z.n, z.k, m, NULL, NULL, dweight, false);
     free(x), free(dy), free(before), free(bias), free(ones);
     free(x16), free(dy16), free(dweight), free(dbias);
 }

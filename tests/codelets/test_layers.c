@@ -138,18 +138,18 @@ static void test_linear_gradients(void **state)
     const struct mtlm_call dgrad = {
         .kind = MTLM_OP_LINEAR_DGRAD,
         .shape = {MTLM_SHAPE(S, B, N), MTLM_SHAPE(N, K)}};
-    const struct mtlm_call wgrad = {.kind = MTLM_OP_LINEAR_BIAS_WGRAD,
-                                    .shape = {MTLM_SHAPE(S, B, K),
-                                              MTLM_SHAPE(S, B, N),
-                                              MTLM_SHAPE(N, K), MTLM_SHAPE(N)}};
+    struct mtlm_call wgrad = {.kind = MTLM_OP_LINEAR_BIAS_WGRAD,
+                              .shape = {MTLM_SHAPE(S, B, K),
+                                        MTLM_SHAPE(S, B, N), MTLM_SHAPE(N, K),
+                                        MTLM_SHAPE(N)}};
     mtlm_real *x = new_normal(ROWS * K, 1), *w = new_normal(N * K, 2);
     mtlm_real *dy = new_normal(ROWS * N, 3), *dx = new_undefined(ROWS * K);
     mtlm_real *dw = new_normal(N * K, 4), *db = new_normal(N, 5);
+    mtlm_real *set = new_undefined(N * K);
     double want_x[ROWS * K] = {0}, want_w[N * K], want_b[N];
+    double want_set[N * K] = {0};
 
     (void) state;
-    for (int i = 0; i < N * K; i++)
-        want_w[i] = dw[i];
     for (int i = 0; i < N; i++)
         want_b[i] = db[i];
     for (int r = 0; r < ROWS; r++)
@@ -157,15 +157,21 @@ static void test_linear_gradients(void **state)
             want_b[n] += dy[r * N + n];
             for (int k = 0; k < K; k++) {
                 want_x[r * K + k] += (double) dy[r * N + n] * w[n * K + k];
-                want_w[n * K + k] += (double) dy[r * N + n] * x[r * K + k];
+                want_set[n * K + k] += (double) dy[r * N + n] * x[r * K + k];
             }
         }
+    for (int i = 0; i < N * K; i++)
+        want_w[i] = dw[i] + want_set[i];
     run_op(dgrad, (void *[]){dy, w, dx}, 0);
     run_op(wgrad, (void *[]){x, dy, dw, db}, 0);
     assert_true(worst_error(dx, want_x, ROWS * K) < BOUND);
     assert_true(worst_error(dw, want_w, N * K) < BOUND);
     assert_true(worst_error(db, want_b, N) < BOUND);
-    free(x), free(w), free(dy), free(dx), free(dw), free(db);
+    /* The same, but dweight does not count, which is not even a number. */
+    wgrad.sets = true;
+    run_op(wgrad, (void *[]){x, dy, set, db}, 0);
+    assert_true(worst_error(set, want_set, N * K) < BOUND);
+    free(x), free(w), free(dy), free(dx), free(dw), free(set), free(db);
 }
 
 /* The samples of a microbatch have masks of their own. */

@@ -270,6 +270,33 @@ static void test_adam_steps(void **state)
     check_adam(true);
 }
 
+/* A gradient that the next iteration sets stays, also where nothing steps. */
+static void test_adam_keeps_gradients(void **state)
+{
+    double control[MTLM_CONTROL_COUNT] = {[MTLM_CONTROL_STEP] = 2,
+                                          [MTLM_CONTROL_LR] = 0.1,
+                                          [MTLM_CONTROL_CLIP] = 0.5};
+    mtlm_real *g = new_normal(N, 1), *w = new_normal(N, 2);
+    mtlm_real *m = new_zeros(N), *v = new_zeros(N);
+    mtlm_real *kept = new_normal(N, 1), *cleared = new_normal(N, 1);
+    mtlm_real *same = new_normal(N, 2), *m2 = new_zeros(N), *v2 = new_zeros(N);
+    struct mtlm_call call = adam_call(true);
+
+    (void) state;
+    call.attr.adam.keeps_g = true;
+    for (int apply = 0; apply < 2; apply++) {
+        control[MTLM_CONTROL_APPLY] = apply;
+        run_op(call, (void *[]){g, control, w, m, v}, 0);
+        assert_memory_equal(g, kept, N * sizeof(*g));
+    }
+    run_op(adam_call(true), (void *[]){cleared, control, same, m2, v2}, 0);
+    assert_memory_equal(w, same, N * sizeof(*w));
+    assert_memory_equal(m, m2, N * sizeof(*m));
+    assert_memory_equal(v, v2, N * sizeof(*v));
+    free(g), free(w), free(m), free(v), free(kept), free(cleared);
+    free(same), free(m2), free(v2);
+}
+
 /* Stepped piece by piece, a weight is what it is when stepped at once. */
 static void test_adam_steps_pieces(void **state)
 {
@@ -475,6 +502,7 @@ int main(void)
         cmocka_unit_test(test_small_norms_are_not_clipped),
         cmocka_unit_test(test_what_is_not_finite_skips_the_step),
         cmocka_unit_test(test_adam_steps),
+        cmocka_unit_test(test_adam_keeps_gradients),
         cmocka_unit_test(test_adam_steps_pieces),
         cmocka_unit_test(test_a_task_makes_all_its_calls),
         cmocka_unit_test(test_adam_writes_only_zeros_when_it_must_not_step),

@@ -95,6 +95,7 @@ static void run_there(struct twin_operand *operand, const struct twin *twin,
     const struct mtlm_context context = {.sample = twin->sample,
                                          .share = RUN_SHARE,
                                          .batch = RUN_BATCH,
+                                         .first = true,
                                          .device = &said};
     void *ptr[MTLM_MAX_POINTERS];
 

@@ -223,10 +223,11 @@ void test_bias_gradient_as_an_epilogue(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         const long before = epilogues_wanted();
 
-        twin_compare(&(struct twin){
-            .call = {.kind = MTLM_OP_LINEAR_BIAS_WGRAD, .shape = {x, y, w, f}},
-            .capability = cases[i].capability,
-            .epilogues.bias_gradient = cases[i].wish});
+        twin_compare(&(struct twin){.call = {.kind = MTLM_OP_LINEAR_BIAS_WGRAD,
+                                             .sets = i % 2 == 1,
+                                             .shape = {x, y, w, f}},
+                                    .capability = cases[i].capability,
+                                    .epilogues.bias_gradient = cases[i].wish});
         assert_wanted(before, cases[i].fused, cases[i].capability,
                       cases[i].wish);
     }

@@ -221,7 +221,8 @@ void test_adam(void **state)
                               .beta2 = 0.95,
                               .epsilon = 1e-8,
                               .decay = k % 2 == 0,
-                              .first = begins[k]},
+                              .first = begins[k],
+                              .keeps_g = k >= 2},
                 .shape = {n, MTLM_SHAPE(MTLM_CONTROL_COUNT),
                           MTLM_SHAPE(sizes[i] + 5), n, n}};
 
@@ -271,6 +272,7 @@ static struct mtlm_call nth_call(enum mtlm_op_kind kind, int k)
     call.attr.adam.epsilon = 1e-8;
     call.attr.adam.decay = k % 2;
     call.attr.adam.first = k % 3;
+    call.attr.adam.keeps_g = k % 5 == 1;
     for (int i = 0; i < mtlm_ops[kind]->n_operands; i++)
         call.shape[i] = n;
     call.shape[ADAM_CONTROL] = MTLM_SHAPE(MTLM_CONTROL_COUNT);

@@ -151,6 +151,7 @@ static void compute(struct interpreter *in, struct rank *rank)
             in->first_sample
             + (item->microbatch * config->layout.dp + config->layout.dp_rank)
                   * config->micro_batch,
+        .first = item->microbatch == 0,
         .position = in->position,
         .rows = in->rows,
         .scratch = &in->scratch,

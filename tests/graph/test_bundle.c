@@ -69,6 +69,7 @@ static void check_step(const struct mtlm_program *program,
         assert_ptr_equal(tensor[ADAMM_WEIGHT], p->weight);
     assert_int_equal(call->attr.adam.decay, p->info.decay);
     assert_int_equal(call->attr.adam.first, p->first);
+    assert_int_equal(call->attr.adam.keeps_g, p->grad_is_set);
     assert_int_equal(call->value, program->config.value);
 }
 

@@ -117,7 +117,7 @@ static void compare_rank(struct interpreter *memory, struct interpreter *disk,
         const struct mtlm_parameter *x = &a->param[i], *y = &b->param[i];
 
         compare_state(memory, disk, rank, x->weight, y->weight);
-        if (x->grad)
+        if (x->grad && !x->grad_is_set) /* else nobody reads what is left */
             compare_state(memory, disk, rank, x->grad, y->grad);
         assert_int_equal(x->m != NULL, y->m != NULL);
         if (!x->m)

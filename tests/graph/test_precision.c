@@ -340,13 +340,14 @@ static double control(struct interpreter *in, int rank, int slot)
     return values[slot];
 }
 
-/* A gradient that no other rank has. */
+/* A gradient that no other rank has, and that microbatches add to. */
 static float *gradient_of(struct interpreter *in, int rank)
 {
     const struct mtlm_program *program = interpreter_program(in, rank);
     int i = 0;
 
-    while (program->param[i].info.split < 0 || program->param[i].copy)
+    while (program->param[i].info.split < 0 || program->param[i].copy
+           || program->param[i].grad_is_set)
         i++;
     return interpreter_data(in, rank, program->param[i].grad);
 }

@@ -87,7 +87,6 @@ static int tail_calls(const struct mtlm_program *program)
     const struct mtlm_stage *stage = program->stage;
     const bool first = stage[0].first;
     const bool last = stage[layout->virtual_stages - 1].last;
-    const bool both = first && last;
     int layers = 0, weights, replicated;
 
     for (int c = 0; c < layout->virtual_stages; c++)
@@ -96,7 +95,7 @@ static int tail_calls(const struct mtlm_program *program)
      * rank has, of which one rank counts the squares. */
     weights = 12 * layers + 2 * first + 2 * last + (last && !first);
     replicated = 6 * layers + first + 2 * last;
-    return (both ? 2 : first || last) + 1
+    return (first || last) + 1
            + (weights - (last && !first)
               - (layout->tp_rank > 0 ? replicated : 0))
            + last + 1 + (mtlm_layout_ranks(layout) > 1) + 1 + weights;
