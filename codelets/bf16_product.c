@@ -10,6 +10,7 @@
 
 #include <oneapi/dnnl/dnnl.h>
 
+#include "codelets/bf16_blocks.h"
 #include "codelets/bf16_product.h"
 #include "codelets/fetch.h"
 #include "runtime/base/error.h"
@@ -29,7 +30,9 @@ struct compiled {
     struct product_kind kind;
     dnnl_primitive_t primitive;
     dnnl_memory_desc_t a, b, bias_row, c, scratch;
-    /* Of a packed B: the plain one, and what copies the plain one to b. */
+    /* Of a packed B: whether b is in blocks (codelets/bf16_blocks.h); the plain
+     * one, and what copies the plain one to b otherwise. */
+    bool blocks;
     dnnl_primitive_t pack;
     dnnl_memory_desc_t plain, pack_scratch;
 };
@@ -141,15 +144,24 @@ static void compile_pack(struct compiled *made)
     CHECK(dnnl_primitive_attr_destroy(attr));
 }
 
-/* Returns a matrix [k, n] whose layout oneDNN chooses. */
-static dnnl_memory_desc_t any_matrix(const struct mtlm_bf16_product *p)
+/* Returns a matrix B in a layout of oneDNN. */
+static dnnl_memory_desc_t matrix_in(const struct mtlm_bf16_product *p,
+                                    dnnl_format_tag_t layout)
 {
     const dnnl_dims_t dims = {p->k, p->n};
     dnnl_memory_desc_t desc;
 
-    CHECK(dnnl_memory_desc_init_by_tag(&desc, 2, dims, dnnl_bf16,
-                                       dnnl_format_tag_any));
+    CHECK(dnnl_memory_desc_init_by_tag(&desc, 2, dims, dnnl_bf16, layout));
     return desc;
+}
+
+static bool is_in_blocks(const struct compiled *made)
+{
+    const struct mtlm_bf16_product *p = &made->kind.product;
+    const dnnl_memory_desc_t blocks = matrix_in(p, dnnl_BA16a64b2a);
+
+    return mtlm_bf16_blocks_fit(p->k, p->n)
+           && dnnl_memory_desc_equal(&made->b, &blocks);
 }
 
 static struct compiled *compile(const struct product_kind *kind)
@@ -165,7 +177,7 @@ static struct compiled *compile(const struct product_kind *kind)
     made->kind = *kind;
     made->a = part(p->m, p->k, p->trans_a, kind->lda, dnnl_bf16);
     made->plain = part(p->k, p->n, p->trans_b, kind->ldb, dnnl_bf16);
-    made->b = p->packed ? any_matrix(p) : made->plain;
+    made->b = p->packed ? matrix_in(p, dnnl_format_tag_any) : made->plain;
     made->bias_row = part(1, p->n, false, p->n, dnnl_bf16);
     made->c =
         part(p->m, p->n, false, kind->ldc, p->single ? dnnl_f32 : dnnl_bf16);
@@ -178,7 +190,8 @@ static struct compiled *compile(const struct product_kind *kind)
     CHECK(dnnl_primitive_create(&made->primitive, desc));
     CHECK(dnnl_primitive_desc_destroy(desc));
     CHECK(dnnl_primitive_attr_destroy(attr));
-    if (p->packed)
+    made->blocks = p->packed && is_in_blocks(made);
+    if (p->packed && !made->blocks)
         compile_pack(made);
     return made;
 }
@@ -358,6 +371,11 @@ void mtlm_bf16_product_pack(const struct mtlm_bf16_product *product,
     const struct product_kind kind = packed_kind_of(product, false);
     const struct compiled *with = get(&kind);
 
+    if (with->blocks) {
+        mtlm_bf16_blocks_pack(product->trans_b, product->k, product->n, b,
+                              packed);
+        return;
+    }
     execute(with->pack, 3,
             (dnnl_exec_arg_t[]){{DNNL_ARG_FROM, new_memory(&with->plain, b)},
                                 {DNNL_ARG_TO, new_memory(&with->b, packed)},

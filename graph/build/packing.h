@@ -12,21 +12,21 @@
  * oneDNN 2.6.3 on a Zen 5 core, weights of GPT-2 124M; a share of the time of
  * one product of so many rows:
  *
- *                          256 rows            1024 rows
- *   forward                saves 5 to 7 %      2 to 5 %
- *     the copy takes       31 %                8 %
- *   gradient of an input   saves 10 to 15 %    5 to 6 %
- *     the copy takes       21 %                6 %
+ *                          128 rows    256 rows    1024 rows
+ *   forward                saves 11 %  5 %         5 %
+ *     the copy takes       24 %        12 %        3 %
+ *   gradient of an input   saves 19 %  10 %        5 %
+ *     the copy takes       22 %        11 %        3 %
  *
- * So MTLM_PACKING_AUTO packs for two readers or more that have so many rows
- * together: MTLM_PACKING_FORWARD for forward products, MTLM_PACKING_GRADIENT for
- * gradients.  Iterations of GPT-2 124M on two cores took about 4 % less time
- * with 16 x 256 tokens, 3 % with 4 x 1024.  MTLM_PACKING_YES packs what a product
+ * Two cores that copy at once share the memory: copies then take up to twice as
+ * long.  So MTLM_PACKING_AUTO packs for two readers or more that have so many
+ * rows together: MTLM_PACKING_FORWARD for forward products,
+ * MTLM_PACKING_GRADIENT for gradients.  MTLM_PACKING_YES packs what a product
  * can read. */
 
 #include "graph/build/program.h"
 
-enum { MTLM_PACKING_FORWARD = 2560, MTLM_PACKING_GRADIENT = 1024 };
+enum { MTLM_PACKING_FORWARD = 1536, MTLM_PACKING_GRADIENT = 256 };
 
 /* Adds the pack nodes of all virtual stages, and makes products of training
  * read the packed weights.  Does nothing without config.packing, for values

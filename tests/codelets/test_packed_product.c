@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "codelets/bf16_blocks.h"
 #include "codelets/pack.h"
 #include "tests/bf16_skip.h"
 #include "tests/codelets/bf16_values.h"
@@ -139,9 +140,43 @@ static void test_odd_weights_stay_plain(void **state)
     assert_false(mtlm_pack_fits(&call, &attr));
 }
 
+/* Every number of a matrix [k, n] is where the header says. */
+static void check_blocks(bool trans, int64_t k, int64_t n)
+{
+    uint16_t *b = mtlm_calloc(k * n, sizeof(*b));
+    uint16_t *packed = mtlm_calloc(k * n, sizeof(*packed)), *at = packed;
+
+    assert_true(mtlm_bf16_blocks_fit(k, n));
+    for (int64_t i = 0; i < k * n; i++)
+        b[i] = (uint16_t) (i * 7919);
+    mtlm_bf16_blocks_pack(trans, k, n, b, packed);
+    for (int64_t c = 0; c < n / 64; c++)
+        for (int64_t r = 0; r < k / 32; r++)
+            for (int i = 0; i < 16; i++)
+                for (int j = 0; j < 64; j++)
+                    for (int p = 0; p < 2; p++, at++) {
+                        const int64_t row = 32 * r + 2 * i + p;
+                        const int64_t col = 64 * c + j;
+
+                        assert_int_equal(
+                            *at, b[trans ? col * k + row : row * n + col]);
+                    }
+    free(b), free(packed);
+}
+
+static void test_blocks(void **state)
+{
+    (void) state;
+    check_blocks(false, 96, 128);
+    check_blocks(true, 96, 128);
+    assert_false(mtlm_bf16_blocks_fit(48, 64));
+    assert_false(mtlm_bf16_blocks_fit(32, 96));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_packed_weights),
         cmocka_unit_test(test_odd_weights_stay_plain),
     };
