@@ -52,17 +52,29 @@ struct measured {
     int choice;
 };
 
+/* Keeps the better speed of a library.  A library that fails has none. */
+static void measure_library(struct measured *m, int library)
+{
+    struct mtlm_blas_trial trial;
+    struct mtlm_error err;
+
+    if (library != MTLM_BLAS_DEFAULT
+        && mtlm_blas_is_default(mtlm_blas_name[library]))
+        return;
+    if (mtlm_blas_try(mtlm_blas_name[library], true, &trial, &err) == 0
+        && trial.flops > m->trial[library].flops)
+        m->trial[library] = trial;
+}
+
+/* Libraries take turns: the speed of a processor changes meanwhile. */
 static void measure(struct measured *m)
 {
-    for (int i = 0; i < MTLM_BLAS_NAMES; i++) {
-        struct mtlm_error err;
+    enum { ROUNDS = 2 };
 
+    for (int i = 0; i < MTLM_BLAS_NAMES; i++)
         m->trial[i].flops = 0;
-        if (i != MTLM_BLAS_DEFAULT && mtlm_blas_is_default(mtlm_blas_name[i]))
-            continue;
-        if (mtlm_blas_try(mtlm_blas_name[i], true, &m->trial[i], &err) < 0)
-            m->trial[i].flops = 0;
-    }
+    for (int i = 0; i < ROUNDS * MTLM_BLAS_NAMES; i++)
+        measure_library(m, i % MTLM_BLAS_NAMES);
     m->choice = MTLM_BLAS_DEFAULT;
     for (int i = 0; i < MTLM_BLAS_NAMES; i++)
         if (m->trial[i].flops > (m->choice == MTLM_BLAS_DEFAULT ? gain : 1)

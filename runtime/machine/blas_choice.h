@@ -9,9 +9,9 @@
 #include <stddef.h>
 
 /* Returns the index in mtlm_blas_name[] of the fastest library of this machine;
- * the default, unless another is more than 5 % faster.  Takes the choice that
+ * the default, unless another is more than 3 % faster.  Takes the choice that
  * is kept, where processor and libraries are still the same; otherwise, or if
- * `anew`, measures for about half a second and keeps the result.  Without a
+ * `anew`, measures for about a second and keeps the result.  Without a
  * cache directory: the default, unless `anew`.
  *
  * Writes a line for the user to note [bytes]: what was measured, or why a

@@ -1,0 +1,70 @@
+/* What a child process may do, and the clock that it is measured by. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+#include "runtime/machine/attempt.h"
+
+/* Counts the steps of the clock during 40 ms. */
+static void count_steps(void *context)
+{
+    const double begin = mtlm_attempt_seconds();
+    double before = begin, now;
+    int *steps = context;
+
+    while ((now = mtlm_attempt_seconds()) < begin + 0.04) {
+        *steps += now > before;
+        before = now;
+    }
+}
+
+/* Linux counts the time of a process with a limit in ticks of 1, 4 or 10 ms.
+ * Such a clock finds libraries equally fast that differ by a fifth. */
+static void test_the_clock_has_no_ticks(void **state)
+{
+    int *steps = mmap(NULL, sizeof(*steps), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    (void) state;
+    assert_true(steps != MAP_FAILED);
+    assert_int_equal(mtlm_attempt(count_steps, steps, 2), 0);
+    assert_true(*steps > 1000);
+    munmap(steps, sizeof(*steps));
+}
+
+static void crash(void *context)
+{
+    (void) context;
+    raise(SIGABRT);
+}
+
+static void hang(void *context)
+{
+    (void) context;
+    for (volatile int i = 0;; i++)
+        ;
+}
+
+static void test_a_child_may_crash_or_hang(void **state)
+{
+    (void) state;
+    assert_int_equal(mtlm_attempt(crash, NULL, 2), SIGABRT);
+    assert_int_equal(mtlm_attempt(hang, NULL, 1), SIGPROF);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_clock_has_no_ticks),
+        cmocka_unit_test(test_a_child_may_crash_or_hang),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
