@@ -45,7 +45,7 @@ static void bias_dropout_add_fwd_cpu(void *const ptr[],
     const mtlm_real *x = ptr[BDA_X], *bias = ptr[BDA_BIAS],
                     *residual = ptr[BDA_RESIDUAL];
     mtlm_real *y = ptr[BDA_Y];
-    mtlm_real *factor = mtlm_scratch_get(context->scratch, h * sizeof(*factor));
+    mtlm_real *factor = mtlm_rows_scratch(context->scratch, h);
 
     for (int64_t r = 0; r < rows; r++, x += h, residual += h, y += h) {
         if (dropout->p > 0) {

@@ -77,8 +77,8 @@ static inline void philox_blocks(uint64_t seed, uint64_t stream, uint64_t block,
         c2[v] = splat(stream);
         c3[v] = splat(stream >> 32);
     }
-#pragma GCC unroll 10
-    for (int round = 0; round < 10; round++) {
+#pragma GCC unroll 8
+    for (int round = 0; round < MTLM_PHILOX_DROPOUT_ROUNDS; round++) {
 #pragma GCC unroll 8
         for (int v = 0; v < VECTORS; v++) {
             const vector p0 = multiply(c0[v], 0xD2511F53u);

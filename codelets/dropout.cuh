@@ -41,7 +41,7 @@ static inline __device__ void mtlm_mask_factors(const struct mtlm_mask &mask,
     uint32_t word[4];
 
     static_assert(V == 1 || V == MTLM_MASK_WIDTH, "one or all of a block");
-    mtlm_philox(
+    mtlm_philox_dropout(
         mask.seed,
         mtlm_philox_dropout_stream(mask.sample + sample, mask.layer, mask.site),
         e / 8, word);

@@ -11,6 +11,7 @@
 #include "codelets/embedding_dropout.h"
 #include "codelets/fetch.h"
 #include "codelets/infer.h"
+#include "codelets/rows.h"
 
 _Static_assert((int) ED_X == (int) EDB_DY && (int) ED_Y == (int) EDB_DX,
                "forward and backward are one function");
@@ -35,7 +36,7 @@ static void embedding_dropout_cpu(void *const ptr[],
     const struct mtlm_dropout *dropout = &call->attr.dropout;
     const mtlm_real *x = ptr[ED_X];
     mtlm_real *y = ptr[ED_Y];
-    mtlm_real *factor = mtlm_scratch_get(context->scratch, h * sizeof(*factor));
+    mtlm_real *factor = mtlm_rows_scratch(context->scratch, h);
 
     if (dropout->p <= 0) {
         memcpy(y, x, dim[0] * b * h * sizeof(*y));

@@ -11,6 +11,7 @@
 #include "codelets/fetch.h"
 #include "codelets/infer.h"
 #include "codelets/position_dropout.h"
+#include "codelets/rows.h"
 
 static int check_position(const struct mtlm_call *call, int x, int pos,
                           struct mtlm_error *err)
@@ -50,7 +51,7 @@ static void position_dropout_fwd_cpu(void *const ptr[],
     const int64_t last = call->shape[PD_POS].dim[0] - 1;
     const mtlm_real *x = ptr[PD_X];
     mtlm_real *y = ptr[PD_Y];
-    mtlm_real *factor = mtlm_scratch_get(context->scratch, h * sizeof(*factor));
+    mtlm_real *factor = mtlm_rows_scratch(context->scratch, h);
 
     for (int64_t i = 0; i < dim[0]; i++) {
         const int64_t row = first + i < last ? first + i : last;
@@ -112,15 +113,17 @@ static void position_dropout_bwd_cpu(void *const ptr[],
     const int64_t first = dropout->first_row;
     mtlm_real *dx = ptr[PDB_DX];
     mtlm_real *dpos = (mtlm_real *) ptr[PDB_DPOS] + first * h;
-    mtlm_real *factor = mtlm_scratch_get(context->scratch, h * sizeof(*factor));
+    mtlm_real *factor = mtlm_rows_scratch(context->scratch, h);
 
     for (int64_t c = 0; c < h; c++)
         factor[c] = 1;
     for (int64_t i = 0; i < dim[0]; i++, dpos += h)
         for (int64_t j = 0; j < dim[1]; j++, dy += h, dx += h) {
-            if (dropout->p > 0)
+            if (dropout->p > 0) {
+                mtlm_fetch(dy, h);
                 mtlm_dropout_factors(dropout, context->sample + j,
                                      (first + i) * h, h, factor);
+            }
 #pragma omp simd
             for (int64_t c = 0; c < h; c++) {
                 dx[c] = dy[c] * factor[c];

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "runtime/base/dtype.h"
+#include "runtime/base/memory.h"
 
 /* Number of rows of a partial sum.  Partial sums keep the rounding error of
  * long sums small. */
@@ -15,6 +16,15 @@ enum { MTLM_ROW_BLOCK = 32 };
  * rows that begin there, too, share their low address bits, and processors then
  * take some loads for others. */
 enum { MTLM_ROWS_APART = 128 };
+
+/* Returns such a row [n]. */
+static inline mtlm_real *mtlm_rows_scratch(struct mtlm_scratch *scratch,
+                                           int64_t n)
+{
+    return (mtlm_real *) mtlm_scratch_get(scratch, (MTLM_ROWS_APART + n)
+                                                       * sizeof(mtlm_real))
+           + MTLM_ROWS_APART;
+}
 
 /* Adds the rows of x [rows, cols] (contiguous) to sum [cols]. */
 void mtlm_rows_add(mtlm_real *sum, const mtlm_real *x, int64_t rows,

@@ -248,7 +248,7 @@ static __device__ void mtlm_att_draw(const mtlm_att_call<T> &a,
             mtlm_att_number(a, h, q0 + i / Tile::MASK, k0) / 8;
         uint32_t word[4], bits = 0;
 
-        mtlm_philox(a.seed, h.stream, first + i % Tile::MASK, word);
+        mtlm_philox_dropout(a.seed, h.stream, first + i % Tile::MASK, word);
         for (int w = 0; w < 4; w++) {
             bits |= (uint32_t) ((word[w] & 0xffff) < a.threshold) << (2 * w);
             bits |= (uint32_t) ((word[w] >> 16) < a.threshold) << (2 * w + 1);

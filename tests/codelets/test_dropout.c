@@ -41,7 +41,7 @@ static uint32_t number_of(int64_t sample, int64_t element)
         mtlm_philox_dropout_stream(sample, dropout.layer, dropout.site);
     uint32_t word[4];
 
-    mtlm_philox(dropout.seed, stream, element / 8, word);
+    mtlm_philox_dropout(dropout.seed, stream, element / 8, word);
     return word[element % 8 / 2] >> 16 * (element % 2) & 0xffff;
 }
 
