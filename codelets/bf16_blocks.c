@@ -7,6 +7,11 @@
 
 #include "codelets/bf16_blocks.h"
 
+/* Who has AVX512_BF16 has these, whatever the build is for. */
+#if __x86_64__
+#pragma GCC target("avx512f,avx512bw")
+#endif
+
 enum { PAIRS = MTLM_BLOCK_ROWS / 2, COLS = MTLM_BLOCK_COLS, WIDTH = 16 };
 
 typedef uint32_t vector __attribute__((vector_size(4 * WIDTH)));
@@ -21,6 +26,15 @@ static void interleave(const uint16_t *b, int64_t ld, uint32_t *restrict to)
     }
 }
 
+#ifdef __has_builtin
+#if __has_builtin(__builtin_shufflevector)
+#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#endif
+#endif
+#ifndef SHUFFLE /* GCC before 12 */
+#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (vector){__VA_ARGS__})
+#endif
+
 /* Transposes 16 x 16 numbers.  Rows i and i + 8 interleave to rows 2 i and
  * 2 i + 1; that rotates the eight bits of (row, column) by one.  Four times
  * exchange row and column. */
@@ -31,12 +45,11 @@ static inline void transpose(vector row[WIDTH])
 
     for (int step = 0; step < 4; step++) {
         for (int i = 0; i < HALF; i++) {
-            next[2 * i] =
-                __builtin_shufflevector(row[i], row[i + HALF], 0, 16, 1, 17, 2,
-                                        18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-            next[2 * i + 1] = __builtin_shufflevector(
-                row[i], row[i + HALF], 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13,
-                29, 14, 30, 15, 31);
+            next[2 * i] = SHUFFLE(row[i], row[i + HALF], 0, 16, 1, 17, 2, 18, 3,
+                                  19, 4, 20, 5, 21, 6, 22, 7, 23);
+            next[2 * i + 1] =
+                SHUFFLE(row[i], row[i + HALF], 8, 24, 9, 25, 10, 26, 11, 27, 12,
+                        28, 13, 29, 14, 30, 15, 31);
         }
         memcpy(row, next, sizeof(next));
     }

@@ -20,7 +20,8 @@ static inline bool mtlm_bf16_blocks_fit(int64_t k, int64_t n)
 
 /* Writes B [k, n], row-major, or stored as its transpose if trans, to
  * packed [n / 64, k / 32, 16, 64, 2].  Element [c, r, i, j, p] is number
- * [32 r + 2 i + p, 64 c + j] of B.  oneDNN calls the layout BA16a64b2a. */
+ * [32 r + 2 i + p, 64 c + j] of B.  oneDNN calls the layout BA16a64b2a.  packed
+ * is aligned to 4 bytes.  Only for processors with AVX-512. */
 void mtlm_bf16_blocks_pack(bool trans, int64_t k, int64_t n, const uint16_t *b,
                            uint16_t *packed);
 

@@ -2,6 +2,7 @@
 
 #include "config.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -327,6 +328,7 @@ void mtlm_bf16_product(const struct mtlm_bf16_product *product,
 {
     const struct product_kind kind = kind_of(product, bias);
 
+    assert(!product->single || (!product->packed && !bias));
     if (product->single)
         multiply_by_blocks(product, a, b, c, scratch);
     else

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "codelets/adam.h"
 #include "codelets/op.h"
 
 int mtlm_call_infer(struct mtlm_call *call, struct mtlm_error *err)
@@ -64,6 +65,20 @@ double mtlm_call_flops(const struct mtlm_call *call)
     return flops;
 }
 
+/* Returns how often the call moves the operand: what it adds to or updates is
+ * read and written.  Gradients of weights count as added to, also in the one
+ * microbatch that sets them. */
+static double count_moves(const struct mtlm_call *call, int i)
+{
+    const bool steps = call->kind == MTLM_OP_ADAM
+                       || call->kind == MTLM_OP_ADAM_MASTER
+                       || call->kind == MTLM_OP_ADAM_VERSION;
+
+    if (steps && i == ADAM_G && call->attr.adam.keeps_g)
+        return 1;
+    return mtlm_ops[call->kind]->access[i] == MTLM_RW ? 2 : 1;
+}
+
 double mtlm_call_bytes(const struct mtlm_call *call)
 {
     const struct mtlm_op *op = mtlm_ops[call->kind];
@@ -72,8 +87,7 @@ double mtlm_call_bytes(const struct mtlm_call *call)
     for (const struct mtlm_call *c = call; c; c = c->next)
         for (int i = 0; i < op->n_operands; i++)
             if (!op->untouched[i] && (c == call || !op->shared[i]))
-                bytes += (op->access[i] == MTLM_RW ? 2.0 : 1.0)
-                         * mtlm_shape_elems(&c->shape[i])
+                bytes += count_moves(c, i) * mtlm_shape_elems(&c->shape[i])
                          * mtlm_dtype_bytes(mtlm_call_dtype(c, i));
     return bytes;
 }

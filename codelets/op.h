@@ -319,7 +319,7 @@ struct mtlm_context {
      * / (microbatches * data-parallel ranks). */
     double share;
     int64_t batch; /* samples of the iteration on all ranks */
-    bool first;    /* The microbatch is the first of its iteration. */
+    bool first;    /* The microbatch is the first of the iteration. */
     /* Decoding only, else 0: position of row 0 in its sequence, added to
      * positions of attributes; number of rows in use. */
     int64_t position, rows;

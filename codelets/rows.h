@@ -17,7 +17,8 @@ enum { MTLM_ROW_BLOCK = 32 };
  * take some loads for others. */
 enum { MTLM_ROWS_APART = 128 };
 
-/* Returns such a row [n]. */
+/* Returns a row [n] of scratch memory behind these elements.  The row is valid
+ * until the next mtlm_scratch_get(). */
 static inline mtlm_real *mtlm_rows_scratch(struct mtlm_scratch *scratch,
                                            int64_t n)
 {

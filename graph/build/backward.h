@@ -12,8 +12,8 @@
  *
  * Set .grad before the call in tensors whose gradient another stage sends (the
  * output of any stage but the last).  Parameters have .grad already, and the
- * nodes add to that gradient.  The call sets .grad of every activation that a
- * gradient reaches.
+ * nodes add to that gradient, or set it (first_gradient.h).  The call sets
+ * .grad of every activation that a gradient reaches.
  *
  * segments: segments of forward to recompute; NULL: none.  The recomputing
  * nodes go to backward, before the segment's gradients.

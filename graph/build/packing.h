@@ -21,7 +21,8 @@
  * Two cores that copy at once share the memory: copies then take up to twice as
  * long.  So MTLM_PACKING_AUTO packs for two readers or more that have so many
  * rows together: MTLM_PACKING_FORWARD for forward products,
- * MTLM_PACKING_GRADIENT for gradients.  MTLM_PACKING_YES packs what a product
+ * MTLM_PACKING_GRADIENT for gradients: 2 x 128 rows take 1 % less time of an
+ * iteration, 2 x 256 rows 2 to 5 %.  MTLM_PACKING_YES packs what a product
  * can read. */
 
 #include "graph/build/program.h"

@@ -3,6 +3,8 @@
 
 #include "config.h"
 
+#include <assert.h>
+
 #include "graph/build/items.h"
 #include "graph/build/offload.h"
 #include "graph/build/offload_items.h"
@@ -184,6 +186,8 @@ static void add_boxes_in_order(struct mtlm_program *program,
     const struct mtlm_boxes boxes = mtlm_program_boxes(config);
     const int r = config->layout.pp_rank;
 
+    /* The first microbatch sets gradients (graph/build/first_gradient.h). */
+    assert(mtlm_order_ascends(config->order, &boxes));
     for (int j = 0; j < config->order->n[r]; j++) {
         const int number = config->order->box[r][j];
         const struct mtlm_box box = mtlm_box_at(&boxes, number);

@@ -206,7 +206,7 @@ static void submit_task(struct mtlm_run *run, const struct mtlm_item *item,
               * config->micro_batch;
     arg->share = pass->share;
     arg->batch = pass->batch;
-    arg->first = item->microbatch == 0;
+    arg->first = mtlm_pass_microbatch(pass, item) == 0;
     arg->position = pass->position;
     arg->rows = pass->rows;
     arg->recorder = pass->record ? run->config.recorder : NULL;

@@ -109,7 +109,9 @@ class LmHead(nn.Module):
         self.bias = nn.Parameter(torch.empty(vocab))
 
     def forward(self, x):
-        return self.layernorm(F.gelu(self.dense(x)))
+        # PyTorch 1.13's autocast leaves bf16 to a layernorm of fp32 weights.
+        hidden = F.gelu(self.dense(x))
+        return self.layernorm(hidden.to(self.layernorm.weight.dtype))
 
 
 class Pooler(nn.Module):

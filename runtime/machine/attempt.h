@@ -7,8 +7,8 @@
  * (SIGALRM). */
 int mtlm_attempt(void (*attempt)(void *), void *context, int seconds);
 
-/* Returns the processor time of the calling thread, in seconds, for attempts
- * that measure. */
+/* Returns the processor time of the calling thread alone, in seconds, for
+ * attempts that measure. */
 double mtlm_attempt_seconds(void);
 
 #endif /* MTLM_ATTEMPT_H */

@@ -18,6 +18,10 @@
 #include "runtime/machine/blas_choice.h"
 #include "runtime/machine/blas_core.h"
 
+/* Number of the way of measuring.  Choices that another way made count no more.
+ */
+enum { METHOD = 2 };
+
 /* Another library must be faster than the default by this factor. */
 static const double gain = 1.03;
 
@@ -52,7 +56,8 @@ struct measured {
     int choice;
 };
 
-/* Keeps the better speed of a library.  A library that fails has none. */
+/* Keeps the better speed of a library.  A library that fails has none, but a
+ * version: the default keeps its place. */
 static void measure_library(struct measured *m, int library)
 {
     struct mtlm_blas_trial trial;
@@ -61,8 +66,9 @@ static void measure_library(struct measured *m, int library)
     if (library != MTLM_BLAS_DEFAULT
         && mtlm_blas_is_default(mtlm_blas_name[library]))
         return;
-    if (mtlm_blas_try(mtlm_blas_name[library], true, &trial, &err) == 0
-        && trial.flops > m->trial[library].flops)
+    if (mtlm_blas_try(mtlm_blas_name[library], true, &trial, &err) < 0)
+        trial.flops = 0;
+    if (!*m->trial[library].version || trial.flops > m->trial[library].flops)
         m->trial[library] = trial;
 }
 
@@ -71,8 +77,7 @@ static void measure(struct measured *m)
 {
     enum { ROUNDS = 2 };
 
-    for (int i = 0; i < MTLM_BLAS_NAMES; i++)
-        m->trial[i].flops = 0;
+    memset(m->trial, 0, sizeof(m->trial));
     for (int i = 0; i < ROUNDS * MTLM_BLAS_NAMES; i++)
         measure_library(m, i % MTLM_BLAS_NAMES);
     m->choice = MTLM_BLAS_DEFAULT;
@@ -110,8 +115,9 @@ static int keep(const struct measured *m, const char *path,
                                 json_pack("{s:s, s:f}", "version",
                                           m->trial[i].version, "flops",
                                           m->trial[i].flops));
-    all = json_pack("{s:s, s:s, s:o}", "processor", m->processor, "choice",
-                    mtlm_blas_name[m->choice], "libraries", libraries);
+    all = json_pack("{s:i, s:s, s:s, s:o}", "method", METHOD, "processor",
+                    m->processor, "choice", mtlm_blas_name[m->choice],
+                    "libraries", libraries);
     text = json_dumps(all, JSON_INDENT(2));
     if (!all || !text)
         mtlm_out_of_memory(0);
@@ -138,11 +144,14 @@ static int take_choice(const json_t *all, const char *processor,
     for (int i = 0; i < MTLM_BLAS_NAMES && measured_on && choice; i++) {
         if (strcmp(choice, mtlm_blas_name[i]) != 0)
             continue;
-        if (strcmp(measured_on, processor) == 0)
-            return i;
-        return mtlm_error_set(err, MTLM_EXIT_INPUT,
-                              "was measured on another processor, %.100s",
-                              measured_on);
+        if (strcmp(measured_on, processor) != 0)
+            return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                                  "was measured on another processor, %.100s",
+                                  measured_on);
+        if (json_integer_value(json_object_get(all, "method")) != METHOD)
+            return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                                  "was measured by another version");
+        return i;
     }
     return mtlm_error_set(err, MTLM_EXIT_INPUT, "is no choice of a BLAS");
 }

@@ -167,6 +167,7 @@ static void check_blocks(bool trans, int64_t k, int64_t n)
 static void test_blocks(void **state)
 {
     (void) state;
+    need_bf16_instructions();
     check_blocks(false, 96, 128);
     check_blocks(true, 96, 128);
     assert_false(mtlm_bf16_blocks_fit(48, 64));

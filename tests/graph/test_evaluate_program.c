@@ -79,7 +79,7 @@ static void test_a_rank_takes_as_long_as_its_nodes(void **state)
     const struct mtlm_program_config config = small_config(1, 1, 3);
     struct small_ranks ranks = small_ranks_create(&config);
     struct mtlm_execution e =
-        run(&ranks, 1, (struct times){1e-3, 0, 0}, MTLM_TURNS_NONE);
+        run(&ranks, 1, (struct times){.computation = 1e-3}, MTLM_TURNS_NONE);
 
     (void) state;
     assert_int_equal(e.makespan_ns,
@@ -96,7 +96,7 @@ static void test_messages_take_their_time_on_the_way(void **state)
         const struct mtlm_program_config config = small_config(1, pp, 1);
         struct small_ranks ranks = small_ranks_create(&config);
         struct mtlm_execution e =
-            run(&ranks, 1, (struct times){0, 0.5, 0}, MTLM_TURNS_NONE);
+            run(&ranks, 1, (struct times){.send = 0.5}, MTLM_TURNS_NONE);
 
         assert_int_equal(e.makespan_ns, 2 * (pp - 1) * INT64_C(500000000));
         mtlm_execution_free(&e);
@@ -118,9 +118,10 @@ static void test_collectives_pass_together_or_one_by_one(void **state)
     ranks = small_ranks_create(&config);
     one = count(&ranks, MTLM_CLASS_COLLECTIVE) * INT64_C(1000000);
     assert_true(one > 0);
-    together = run(&ranks, 1, (struct times){0, 0, 1e-3}, MTLM_TURNS_NONE);
-    lane = run(&ranks, 1, (struct times){0, 0, 1e-3}, MTLM_TURNS_LANE);
-    serial = run(&ranks, 1, (struct times){0, 0, 1e-3}, MTLM_TURNS_ALL);
+    together =
+        run(&ranks, 1, (struct times){.collective = 1e-3}, MTLM_TURNS_NONE);
+    lane = run(&ranks, 1, (struct times){.collective = 1e-3}, MTLM_TURNS_LANE);
+    serial = run(&ranks, 1, (struct times){.collective = 1e-3}, MTLM_TURNS_ALL);
     assert_true(together.makespan_ns >= one / 2);
     assert_true(together.makespan_ns < 2 * one);
     assert_int_equal(lane.makespan_ns, 3 * one);
@@ -145,7 +146,7 @@ static bool always(void *arg, const struct mtlm_program *program,
 static void test_links_of_a_chain_start_one_after_another(void **state)
 {
     struct mtlm_program_config config = small_config(2, 1, 3);
-    struct times times = {1e-3, 0, 1e-3};
+    struct times times = {.computation = 1e-3, .collective = 1e-3};
     struct small_ranks ranks;
     struct mtlm_execution free, chain;
     int nodes;
@@ -173,7 +174,8 @@ static void test_links_of_a_chain_start_one_after_another(void **state)
 /* One rank of each tensor-parallel group says as much as both. */
 static void test_ranks_that_do_the_same_need_not_be_there(void **state)
 {
-    static const struct times times = {1e-3, 2e-3, 0.5e-3};
+    static const struct times times = {
+        .computation = 1e-3, .send = 2e-3, .collective = 0.5e-3};
     const struct mtlm_program_config config = small_config(2, 2, 5);
     struct small_ranks ranks = small_ranks_create(&config);
     struct mtlm_execution all = run(&ranks, 1, times, MTLM_TURNS_ALL);
@@ -275,7 +277,8 @@ static void test_a_folded_job_runs_as_the_whole_one(void **state)
  * it depends on: in the order of the starts of the program's items. */
 static void test_the_order_of_collectives_is_one_for_all(void **state)
 {
-    static const struct times times = {1e-3, 0.2e-3, 0.3e-3};
+    static const struct times times = {
+        .computation = 1e-3, .send = 0.2e-3, .collective = 0.3e-3};
     const struct mtlm_program_config config = small_config(2, 2, 6);
     struct small_ranks ranks = small_ranks_create(&config);
     struct mtlm_execution e = run(&ranks, 1, times, MTLM_TURNS_ALL);

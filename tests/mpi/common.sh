@@ -67,6 +67,7 @@ job() {
     shift
     timeout -k 5 $((120 * TIME_SCALE)) "${start[@]}" "$program" "$@" >out 2>err </dev/null
     rc=$?
+    sed -i "/^$mpirun_word/d" err
 }
 
 # well RANKS OPTION...: the same, and it must end well.
