@@ -280,8 +280,10 @@ static void *begin_calls(const void *arg)
 static void run_calls(void *arg)
 {
     struct calls *mine = arg;
-    const struct mtlm_context context = {
-        .share = 1, .scratch = &mine->scratch, .wide = &mine->wide};
+    const struct mtlm_context context = {.share = 1,
+                                         .first = true,
+                                         .scratch = &mine->scratch,
+                                         .wide = &mine->wide};
 
     for (int s = 0; s < mine->sets; s++)
         mtlm_value_run_cpu(mine->ptr[s], mine->call, &context);

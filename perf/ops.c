@@ -62,7 +62,10 @@ static void measure_products(const struct table *t)
     const struct mtlm_shape up = MTLM_SHAPE(z->f, z->h), f = MTLM_SHAPE(z->f);
     const struct mtlm_shape down = MTLM_SHAPE(z->h, z->f);
     const struct mtlm_shape square = MTLM_SHAPE(z->h, z->h);
+    struct bench set = BENCH(LINEAR_WGRAD, x, wide, up);
 
+    set.note = "sets";
+    set.call.sets = true;
     row(t, BENCH(LINEAR_FWD, x, up));
     row(t, BENCH(LINEAR_BIAS_FWD, x, up, f));
     row(t, BENCH(LINEAR_FWD, wide, down));
@@ -72,6 +75,7 @@ static void measure_products(const struct table *t)
     row(t, BENCH(LINEAR_DGRAD, x, down));
     row(t, BENCH(LINEAR_DGRAD_ADD, x, down, wide));
     row(t, BENCH(LINEAR_WGRAD, x, wide, up));
+    row(t, set);
     row(t, BENCH(LINEAR_BIAS_WGRAD, x, wide, up, f));
     row(t, BENCH(LINEAR_WGRAD, wide, x, down));
     row(t, BENCH(LINEAR_FWD, x, MTLM_SHAPE(z->v, z->h)));
@@ -241,6 +245,7 @@ static void measure_optimizer(const struct table *t)
     adam.call.attr.adam.beta1 = 0.9;
     adam.call.attr.adam.beta2 = 0.95;
     adam.call.attr.adam.epsilon = 1e-8;
+    adam.call.attr.adam.keeps_g = true; /* the next iteration sets g */
     memory_row(t, adam);
     master.note = "bf16";
     master.call.value = MTLM_BF16;

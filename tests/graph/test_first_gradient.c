@@ -27,21 +27,27 @@ static int count_set(const struct mtlm_program *program)
     return n;
 }
 
-/* Makes NaNs of all gradients that will be set. */
+/* Makes NaNs of a gradient of rank, in all versions. */
+static void spoil_gradient(struct interpreter *in, int rank,
+                           struct mtlm_tensor *grad)
+{
+    for (int s = 0; s < grad->slots; s++) {
+        mtlm_real *x = interpreter_data_of(in, rank, grad, s);
+
+        for (int64_t k = 0; k < mtlm_tensor_elems(grad); k++)
+            x[k] = NAN;
+    }
+}
+
+/* Spoils all gradients that will be set. */
 static void spoil(struct interpreter *in, int ranks)
 {
     for (int r = 0; r < ranks; r++) {
         const struct mtlm_program *program = interpreter_program(in, r);
 
-        for (int i = 0; i < program->n_params; i++) {
-            struct mtlm_tensor *grad = program->param[i].grad;
-            mtlm_real *x = interpreter_data(in, r, grad);
-
-            for (int64_t k = 0;
-                 k < mtlm_tensor_elems(grad) && program->param[i].grad_is_set;
-                 k++)
-                x[k] = NAN;
-        }
+        for (int i = 0; i < program->n_params; i++)
+            if (program->param[i].grad_is_set)
+                spoil_gradient(in, r, program->param[i].grad);
     }
 }
 
@@ -95,6 +101,20 @@ static void test_earlier_values_do_not_matter(void **state)
     }
 }
 
+/* Layers computed again, and two versions of weights and gradients. */
+static void test_every_way_of_training_sets(void **state)
+{
+    struct mtlm_program_config config = small_config(1, 2, 3);
+
+    (void) state;
+    config.recompute =
+        (struct mtlm_recompute){MTLM_RECOMPUTE_FULL, MTLM_RECOMPUTE_UNIFORM, 1};
+    check_config(&config);
+    config = small_config(1, 2, 3);
+    config.weight_staleness = 1;
+    check_config(&config);
+}
+
 /* Four matrices of each of four layers, and the output layer's. */
 static void test_every_matrix_is_set(void **state)
 {
@@ -132,6 +152,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_earlier_values_do_not_matter),
+        cmocka_unit_test(test_every_way_of_training_sets),
         cmocka_unit_test(test_every_matrix_is_set),
         cmocka_unit_test(test_gradients_under_pieces_are_cleared),
     };
