@@ -19,10 +19,10 @@
  *     the copy takes       22 %        11 %        3 %
  *
  * Two cores that copy at once share the memory: copies then take up to twice as
- * long.  So MTLM_PACKING_AUTO packs for two readers or more that have so many
- * rows together: MTLM_PACKING_FORWARD for forward products,
- * MTLM_PACKING_GRADIENT for gradients: 2 x 128 rows take 1 % less time of an
- * iteration, 2 x 256 rows 2 to 5 %.  MTLM_PACKING_YES packs what a product
+ * long.  MTLM_PACKING_AUTO packs for two readers or more with rows enough
+ * together.  Forward products need MTLM_PACKING_FORWARD rows, gradients
+ * MTLM_PACKING_GRADIENT.  Packed gradients save 1 % of an iteration with 2 x
+ * 128 rows, and 2 to 5 % with 2 x 256.  MTLM_PACKING_YES packs what a product
  * can read. */
 
 #include "graph/build/program.h"

@@ -32,7 +32,7 @@ enum {
 static const double slow_seconds = 0.03;
 
 /* Seconds after which no further products begin. */
-#define ENOUGH 0.5
+static const double enough_seconds = 0.5;
 
 /* The child may take so long. */
 enum { SECONDS = 2 };
@@ -146,7 +146,8 @@ static double measure_best(const struct matrices *m, int rows)
     const double process = (double) clock() / CLOCKS_PER_SEC;
     double best = INFINITY;
 
-    for (int i = 1; i <= TIMES && mtlm_attempt_seconds() < thread + ENOUGH; i++)
+    for (int i = 1;
+         i <= TIMES && mtlm_attempt_seconds() < thread + enough_seconds; i++)
         best = fmin(best, measure_products(m, rows, i % LAYERS));
     return best * count_threads(thread, process);
 }

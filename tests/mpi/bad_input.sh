@@ -6,8 +6,8 @@
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 
-# What each rank would take, what could be done about it, and mpirun's words.
-advice="^($mpirun_word|"'$|Memory of each rank|their input gradients|stage  |[0-9]|the job is bound|It fits on|No number of|With Adam.s moments on a disk|With fewer layers|  )'
+# What each rank would take, and what could be done about it.
+advice='^($|Memory of each rank|their input gradients|stage  |[0-9]|the job is bound|It fits on|No number of|With Adam.s moments on a disk|With fewer layers|  )'
 
 # refuse CODE RANKS WORDS... -- OPTION...
 refuse() {
