@@ -28,10 +28,11 @@
 #include "codelets/value.h"
 #include "codelets/vector_math.h"
 #include "codelets/xent.h"
+#include "runtime/base/least.h"
 
-/* Columns of a partial sum in mtlm_real; partial sums are added in double.  Two
- * blocks stay in the first-level cache. */
-enum { BLOCK = 2048 };
+/* Columns of a partial sum in mtlm_real; partial sums are added in double.  The
+ * blocks that are read at a time stay in the first-level cache. */
+enum { BLOCK = 2048, BLOCKS_READ = 2 };
 
 static struct mtlm_shape shape_of_sums(const struct mtlm_shape *logits)
 {
@@ -57,27 +58,53 @@ static double xent_stats_flops(const struct mtlm_call *call)
     return 9.0 * mtlm_shape_elems(&call->shape[XS_LOGITS]);
 }
 
-/* A row of logits [n], of which blocks are read; buffer [2 * BLOCK]: holds
- * widened ones. */
-struct logit_row {
+/* Logits [rows, cols], of which columns 0 .. n - 1 count. */
+struct logits {
     enum mtlm_dtype type;
-    void *logits;
-    int64_t first, n;
-    mtlm_real *buffer;
+    void *values;
+    int64_t rows, cols, n;
 };
 
-static int64_t count_columns(const struct logit_row *row, int64_t first)
+/* Logits of a row from a column on, and their maximum; `number` blocks came
+ * before. */
+struct logit_block {
+    int64_t row, column, n, number;
+    mtlm_real *logits, max;
+};
+
+/* Reads a block at its row and column, which lie behind the last row where
+ * there is none.  buffer [BLOCKS_READ * BLOCK] holds widened logits: the last
+ * BLOCKS_READ blocks that were read are valid. */
+static void read_block(const struct logits *logits, struct logit_block *block,
+                       mtlm_real *buffer)
 {
-    return row->n - first < BLOCK ? row->n - first : BLOCK;
+    block->n = block->row < logits->rows
+                   ? mtlm_least(logits->n - block->column, BLOCK)
+                   : 0;
+    block->logits = mtlm_value_get(
+        logits->type, logits->values, block->row * logits->cols + block->column,
+        block->n, buffer + block->number % BLOCKS_READ * BLOCK);
 }
 
-/* Returns the block from column `first` on.  A block stays valid until the one
- * after the next is read. */
-static mtlm_real *get_block(const struct logit_row *row, int64_t first)
+static struct logit_block first_block(const struct logits *logits,
+                                      mtlm_real *buffer)
 {
-    return mtlm_value_get(row->type, row->logits, row->first + first,
-                          count_columns(row, first),
-                          row->buffer + first / BLOCK % 2 * BLOCK);
+    struct logit_block block = {0};
+
+    read_block(logits, &block, buffer);
+    return block;
+}
+
+static struct logit_block next_block(const struct logits *logits,
+                                     struct logit_block block,
+                                     mtlm_real *buffer)
+{
+    block.number++;
+    block.column += BLOCK;
+    if (block.column >= logits->n)
+        block.row++, block.column = 0;
+    read_block(logits, &block, buffer);
+    return block;
 }
 
 static mtlm_real max_of(const mtlm_real *logits, int64_t n, mtlm_real max)
@@ -91,7 +118,7 @@ static mtlm_real max_of(const mtlm_real *logits, int64_t n, mtlm_real max)
 /* Sums and maxima side by side.  A cache line of logits, and the line so far
  * ahead that memory delivers it in time, are read together: more at a time
  * would wait, and the processor itself does not look so far ahead. */
-enum { LANES = 16, AHEAD = 6144 };
+enum { LANES = 16, AHEAD = 4 * BLOCK };
 
 static mtlm_real add_lanes(mtlm_real *sum)
 {
@@ -110,70 +137,59 @@ static inline void sum_line(const mtlm_real *logits, int n, mtlm_real max,
         sum[i] += mtlm_exp2((logits[i] - max) * MTLM_LOG2_E);
 }
 
-static mtlm_real sum_of_exp(const mtlm_real *logits, int64_t n, mtlm_real max,
-                            int64_t ahead)
+/* Returns the sum of e^(logit - max) over a block.  Sets the maximum of a later
+ * block, which so arrives from memory during the computation. */
+static mtlm_real sum_and_find_max(const struct logit_block *block,
+                                  mtlm_real max, int64_t ahead,
+                                  struct logit_block *later)
 {
-    mtlm_real sum[LANES] = {0};
-
-    for (; n >= LANES; n -= LANES, logits += LANES) {
-        __builtin_prefetch(logits + ahead, 0, 2);
-        sum_line(logits, LANES, max, sum);
-    }
-    sum_line(logits, n, max, sum);
-    return add_lanes(sum);
-}
-
-/* Returns sum_of_exp() of a whole block.  Sets *both to the maximum with the
- * whole block behind, which so arrives from memory during the computation. */
-static mtlm_real sum_and_next_max(const mtlm_real *logits,
-                                  const mtlm_real *next, mtlm_real max,
-                                  int64_t ahead, mtlm_real *both)
-{
+    const int64_t both = mtlm_least(block->n, later->n) / LANES * LANES;
+    const mtlm_real *logits = block->logits, *other = later->logits;
     mtlm_real sum[LANES] = {0}, m[LANES];
+    int64_t c = 0;
 
     for (int i = 0; i < LANES; i++)
-        m[i] = max;
-    for (int64_t c = 0; c < BLOCK; c += LANES) {
-        __builtin_prefetch(next + c + ahead, 0, 2);
+        m[i] = MTLM_LOWEST;
+    for (; c < both; c += LANES) {
+        __builtin_prefetch(logits + c + ahead, 0, 2);
         sum_line(logits + c, LANES, max, sum);
 #pragma omp simd
         for (int i = 0; i < LANES; i++)
-            m[i] = next[c + i] > m[i] ? next[c + i] : m[i];
+            m[i] = other[c + i] > m[i] ? other[c + i] : m[i];
     }
-    *both = max_of(m, LANES, max);
+    later->max = max_of(other + c, later->n - c, max_of(m, LANES, MTLM_LOWEST));
+    for (; c + LANES <= block->n; c += LANES) {
+        __builtin_prefetch(logits + c + ahead, 0, 2);
+        sum_line(logits + c, LANES, max, sum);
+    }
+    sum_line(logits + c, block->n - c, max, sum);
     return add_lanes(sum);
 }
 
-/* Sets the maximum and the sum of exponentials of a row, read from memory once.
- * A greater maximum in a block rescales the earlier sum. */
-static void row_stats(const struct logit_row *row, mtlm_real *max,
-                      mtlm_real *sum)
+/* Sets the maximum max [rows] and the sum of exponentials sum [rows] of each
+ * row.  A greater maximum in a block rescales the row's earlier sum.  Memory is
+ * read once, and without a pause between rows. */
+static void stats_of_rows(const struct logits *logits, mtlm_real *max,
+                          mtlm_real *sum)
 {
     /* Widened blocks are in a cache. */
-    const int64_t ahead = row->type == MTLM_REAL ? AHEAD : 0;
-    const mtlm_real *block = get_block(row, 0), *next = NULL;
-    mtlm_real m = max_of(block, count_columns(row, 0), MTLM_LOWEST);
+    const int64_t ahead = logits->type == MTLM_REAL ? AHEAD : 0;
+    mtlm_real buffer[BLOCKS_READ * BLOCK], m = MTLM_LOWEST;
+    struct logit_block block = first_block(logits, buffer), next;
     double total = 0;
 
-    for (int64_t c = 0; c < row->n; c += BLOCK, block = next) {
-        const int64_t behind =
-            c + BLOCK < row->n ? count_columns(row, c + BLOCK) : 0;
-        mtlm_real both = m;
-
-        if (behind > 0)
-            next = get_block(row, c + BLOCK);
-        if (behind == BLOCK) {
-            total += sum_and_next_max(block, next, m, ahead, &both);
-        } else {
-            total += sum_of_exp(block, count_columns(row, c), m, ahead);
-            both = max_of(next, behind, m);
+    block.max = max_of(block.logits, block.n, MTLM_LOWEST);
+    for (; block.row < logits->rows; block = next) {
+        next = next_block(logits, block, buffer);
+        if (block.column == 0) {
+            m = block.max, total = 0;
+        } else if (block.max > m) {
+            total *= exp((double) m - (double) block.max);
+            m = block.max;
         }
-        if (both > m)
-            total *= exp((double) m - (double) both);
-        m = both;
+        total += sum_and_find_max(&block, m, ahead, &next);
+        max[block.row] = m, sum[block.row] = total;
     }
-    *max = m;
-    *sum = total;
 }
 
 static void xent_stats_cpu(void *const ptr[], const struct mtlm_call *call,
@@ -181,20 +197,20 @@ static void xent_stats_cpu(void *const ptr[], const struct mtlm_call *call,
 {
     const int64_t rows = mtlm_shape_rows(&call->shape[XS_LOGITS]);
     const int64_t cols = mtlm_shape_cols(&call->shape[XS_LOGITS]);
+    const struct logits logits = {call->value, ptr[XS_LOGITS], rows, cols,
+                                  mtlm_xent_columns(call, cols)};
     const int32_t *labels = ptr[XS_LABELS];
     mtlm_real *max = ptr[XS_MAX], *sum = ptr[XS_SUMS], *target = sum + rows;
-    mtlm_real buffer[2 * BLOCK];
-    struct logit_row row = {call->value, ptr[XS_LOGITS], 0,
-                            mtlm_xent_columns(call, cols), buffer};
+    mtlm_real widened;
 
     (void) context;
-    for (int64_t r = 0; r < rows; r++, row.first += cols) {
+    stats_of_rows(&logits, max, sum);
+    for (int64_t r = 0; r < rows; r++) {
         const int64_t label = labels[r] - call->attr.vocabulary.first;
-        const bool mine = label >= 0 && label < row.n;
+        const bool mine = label >= 0 && label < logits.n;
 
-        row_stats(&row, &max[r], &sum[r]);
-        target[r] = mine ? *mtlm_value_get(row.type, row.logits,
-                                           row.first + label, 1, buffer)
+        target[r] = mine ? *mtlm_value_get(logits.type, logits.values,
+                                           r * cols + label, 1, &widened)
                          : 0;
     }
     memcpy(ptr[XS_LOCAL], max, rows * sizeof(*max));
@@ -358,38 +374,23 @@ static double xent_bwd_flops(const struct mtlm_call *call)
     return 9.0 * mtlm_shape_elems(&call->shape[XB_LOGITS]);
 }
 
-/* Replaces a block of n logits by their gradients.  label: its column in the
- * block, which may lie outside.  scale: of the row's loss. */
-static void backward_block(mtlm_real *logits, int64_t n, int64_t label,
-                           mtlm_real max, mtlm_real sum, mtlm_real scale)
+/* Replaces a block of n logits by their gradients; those of padding, columns
+ * from `valid` on, are 0.  label: its column in the block, which may lie
+ * outside.  scale: of the row's loss. */
+static void backward_block(mtlm_real *logits, int64_t n, int64_t valid,
+                           int64_t label, mtlm_real max, mtlm_real sum,
+                           mtlm_real scale)
 {
     const mtlm_real factor = scale / sum;
 
-    if (scale == 0) {
-        memset(logits, 0, n * sizeof(*logits));
-        return;
-    }
+    if (scale == 0)
+        valid = 0;
 #pragma omp simd
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < valid; i++)
         logits[i] = factor * mtlm_exp2((logits[i] - max) * MTLM_LOG2_E);
-    if (label >= 0 && label < n)
+    if (label >= 0 && label < valid)
         logits[label] -= scale;
-}
-
-/* Replaces a row by its gradients; those of padding, columns from n on, are
- * 0. */
-static void backward_row(const struct logit_row *row, int64_t n, int64_t label,
-                         mtlm_real max, mtlm_real sum, mtlm_real scale)
-{
-    for (int64_t c = 0; c < row->n; c += BLOCK) {
-        const int64_t columns = count_columns(row, c);
-        const int64_t valid = n - c < 0 ? 0 : n - c < columns ? n - c : columns;
-        mtlm_real *block = get_block(row, c);
-
-        backward_block(block, valid, label - c, max, sum, scale);
-        memset(block + valid, 0, (columns - valid) * sizeof(*block));
-        mtlm_value_put(row->type, block, row->first + c, columns, row->logits);
-    }
+    memset(logits + valid, 0, (n - valid) * sizeof(*logits));
 }
 
 static void xent_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
@@ -398,17 +399,25 @@ static void xent_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
     const int64_t rows = mtlm_shape_rows(&call->shape[XB_LOGITS]);
     const int64_t cols = mtlm_shape_cols(&call->shape[XB_LOGITS]);
     const int64_t n = mtlm_xent_columns(call, cols);
+    const struct logits logits = {call->value, ptr[XB_LOGITS], rows, cols,
+                                  cols};
     const int32_t *labels = ptr[XB_LABELS];
     const mtlm_real *max = ptr[XB_MAX], *sum = ptr[XB_SUMS];
     const mtlm_real *weight = ptr[XB_WEIGHTS];
     const double *control = ptr[XB_CONTROL];
     const double share = context->share * control[MTLM_CONTROL_LOSS_SCALE];
-    mtlm_real buffer[2 * BLOCK];
-    struct logit_row row = {call->value, ptr[XB_LOGITS], 0, cols, buffer};
+    mtlm_real buffer[BLOCKS_READ * BLOCK];
 
-    for (int64_t r = 0; r < rows; r++, row.first += cols)
-        backward_row(&row, n, labels[r] - call->attr.vocabulary.first, max[r],
-                     sum[r], share * weight[r]);
+    for (struct logit_block b = first_block(&logits, buffer); b.row < rows;
+         b = next_block(&logits, b, buffer)) {
+        const int64_t valid = mtlm_least(n - b.column, b.n);
+        const int64_t label = labels[b.row] - call->attr.vocabulary.first;
+
+        backward_block(b.logits, b.n, valid < 0 ? 0 : valid, label - b.column,
+                       max[b.row], sum[b.row], share * weight[b.row]);
+        mtlm_value_put(logits.type, b.logits, b.row * cols + b.column, b.n,
+                       logits.values);
+    }
 }
 
 const struct mtlm_op mtlm_op_xent_bwd = {
