@@ -24,8 +24,11 @@ bundle_compile() {
     if [ ! -e "$BUILD/Makefile" ]; then
         step "configuring in build-bundle/" "$log" bundle_configure
     fi
-    step "compiling" "$log" make -C "$BUILD" -j"$(jobs_default)" \
-        all $BUNDLE_PROGRAMS
+    # One after the other: "all" is a make of its own, which would compile the
+    # files of the programs a second time beside this one.
+    step "compiling" "$log" make -C "$BUILD" -j"$(jobs_default)" all
+    step "compiling tests" "$log" make -C "$BUILD" -j"$(jobs_default)" \
+        $BUNDLE_PROGRAMS
 }
 
 bundle_configure() {
