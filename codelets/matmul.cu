@@ -152,16 +152,21 @@ static void describe_product(const struct mtlm_product *p, struct plan *plan)
 }
 
 /* Restricts the library's proposals.  Split sums are added up in a step of
- * their own, in a fixed order and in single precision. */
+ * their own, in a fixed order and in single precision.  An epilogue that reads
+ * the sums gets no split ones: cuBLASLt 13.1 rounds these to 16 bits before it
+ * adds a bias, where operands are not aligned (seen on an H200). */
 static void describe_preference(const struct key *key,
                                 cublasLtMatmulPreferenceOpaque_t *preference)
 {
+    const bool reads =
+        key->epilogue != MTLM_PLAIN && key->epilogue != MTLM_BIAS_GRADIENT;
+    const uint32_t splits = reads ? CUBLASLT_REDUCTION_SCHEME_NONE
+                                  : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+
     CALL(MatmulPreferenceInit_internal, preference, sizeof(*preference));
     set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
         key->workspace_bytes);
-    set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-        (uint32_t) CUBLASLT_REDUCTION_SCHEME_NONE
-            | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
+    set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, splits);
     set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
         (uint32_t) 1 << key->alignment[0]);
     set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,

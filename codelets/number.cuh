@@ -29,20 +29,21 @@ static inline __device__ float mtlm_float(__half x)
     return __half2float(x);
 }
 
-/* Returns x in T, rounded to nearest even. */
-template <typename T> static inline __device__ T mtlm_round(float x);
+/* Returns x in T, rounded to nearest even.  Host code may call it, too. */
+template <typename T> static inline __host__ __device__ T mtlm_round(float x);
 
-template <> inline __device__ float mtlm_round<float>(float x)
+template <> inline __host__ __device__ float mtlm_round<float>(float x)
 {
     return x;
 }
 
-template <> inline __device__ __nv_bfloat16 mtlm_round<__nv_bfloat16>(float x)
+template <>
+inline __host__ __device__ __nv_bfloat16 mtlm_round<__nv_bfloat16>(float x)
 {
     return __float2bfloat16_rn(x);
 }
 
-template <> inline __device__ __half mtlm_round<__half>(float x)
+template <> inline __host__ __device__ __half mtlm_round<__half>(float x)
 {
     return __float2half_rn(x);
 }
