@@ -3,6 +3,9 @@ and samples, beside PyTorch's in fp32.  No PyTorch here."""
 
 import os
 
+# PyTorch's setting in bf16: mtlm-dag, like Megatron-LM, keeps the sums of the
+# layers in 16 bits, too.  Plain autocast keeps them in 32.
+PEER = "residuals"
 # Of each other, relative: the two round at other places.
 BETWEEN = 1e-2
 # mtlm-dag's mean distance from fp32 over that of PyTorch, at most.
@@ -12,7 +15,7 @@ NOISE = 1e-4
 
 
 def losses(case, options, steps, directory, ours, samples, peer):
-    """{"ours", "autocast", "fp32"}: the last two are PyTorch's settings.
+    """{"ours", PEER, "fp32"}: the last two are PyTorch's settings.
 
     case, options: as gpu_cases.curve() gives them.  What runs: ours(words) to
     losses, samples(words), peer(**options of peer_gpu.py) to losses."""
@@ -21,7 +24,7 @@ def losses(case, options, steps, directory, ours, samples, peer):
     ours(*options(1), "--dump-first-step", weights)
     samples(file, steps, *options(steps))
     found = {"ours": ours(*options(steps), "--bf16")}
-    for setting in "autocast", "fp32":
+    for setting in PEER, "fp32":
         found[setting] = peer(
             case=case.name,
             setting=setting,
@@ -44,7 +47,7 @@ def apart(a, b):
 
 def far(found):
     """Mean distances from fp32."""
-    names = {"ours": "ours", "PyTorch": "autocast"}
+    names = {"ours": "ours", "PyTorch": PEER}
     each = {n: apart(found[key], found["fp32"]) for n, key in names.items()}
     return {name: sum(d) / len(d) for name, d in each.items()}
 

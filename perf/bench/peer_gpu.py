@@ -3,8 +3,9 @@ about itself and one per iteration.
 
 Run by gpu_vs_pytorch and gpu-check; its argument is JSON: {case, iterations,
 setting}, setting "autocast" (fp32 weights and moments, which is the work that
-mtlm-dag does too), "bf16" (weights, gradients and moments in 16 bits, which is
-less) or "fp32"; without case it measures the rates of matrix products and of
+mtlm-dag does too), "residuals" (the same, and the sums of the layers in 16
+bits), "bf16" (weights, gradients and moments in 16 bits, which is less) or
+"fp32"; without case it measures the rates of matrix products and of
 memory.  weights (a directory of --dump-first-step) and samples (a file of
 perf/samples) make it train what mtlm-dag trains, layers not compiled.  device
 "cpu", for bf16_vs_pytorch and tests, leaves out what a processor lacks.
@@ -47,7 +48,9 @@ class Device:
 
     def autocast(self, setting):
         return torch.autocast(
-            self.name, torch.bfloat16, enabled=setting == "autocast"
+            self.name,
+            torch.bfloat16,
+            enabled=setting in ("autocast", "residuals"),
         )
 
 
@@ -114,6 +117,8 @@ def make_model(options, case, device):
     kind = "sdpa" if peer_model.HAS_SDPA else "plain"
     with torch.device(device.name) if device.gpu else nullcontext():
         model = peer_model.Model(case.model, kind)
+    if setting == "residuals":
+        model.residuals = torch.bfloat16
     if "weights" in options:
         peer.load(model, options["weights"])
         return model

@@ -88,6 +88,12 @@ class Mlp(nn.Module):
         )
 
 
+def normal(layernorm, x):
+    """In the precision of its weights: PyTorch 1.13's autocast leaves x as it
+    is."""
+    return layernorm(x.to(layernorm.weight.dtype))
+
+
 class Layer(nn.Module):
     def __init__(self, h, heads, kind):
         super().__init__()
@@ -97,8 +103,8 @@ class Layer(nn.Module):
         self.mlp = Mlp(h)
 
     def forward(self, x, mask):
-        x = x + self.self_attention(self.input_layernorm(x), mask)
-        return x + self.mlp(self.post_attention_layernorm(x))
+        x = x + self.self_attention(normal(self.input_layernorm, x), mask)
+        return x + self.mlp(normal(self.post_attention_layernorm, x))
 
 
 class LmHead(nn.Module):
@@ -109,9 +115,7 @@ class LmHead(nn.Module):
         self.bias = nn.Parameter(torch.empty(vocab))
 
     def forward(self, x):
-        # PyTorch 1.13's autocast leaves bf16 to a layernorm of fp32 weights.
-        hidden = F.gelu(self.dense(x))
-        return self.layernorm(hidden.to(self.layernorm.weight.dtype))
+        return normal(self.layernorm, F.gelu(self.dense(x)))
 
 
 class Pooler(nn.Module):
@@ -125,6 +129,8 @@ class Pooler(nn.Module):
 
 class Model(nn.Module):
     """sizes: of the case's model (cases.Model)."""
+
+    residuals = None  # type of the sums of layers, unless that of the weights
 
     def __init__(self, sizes, kind):
         super().__init__()
@@ -171,9 +177,10 @@ class Model(nn.Module):
         if self.bert:
             x = x + self.tokentype_embeddings(batch["types"])
         mask = self.mask(batch, x.dtype)
+        x = x.to(self.residuals or x.dtype)
         for layer in self.layers:
             x = layer(x, mask)
-        return self.losses(self.final_layernorm(x), batch)
+        return self.losses(normal(self.final_layernorm, x), batch)
 
     def losses(self, x, batch):
         """Heads and losses of the last layer's output."""
