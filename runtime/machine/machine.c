@@ -165,8 +165,9 @@ static void take_gpu(const struct mtlm_machine_config *config,
     setenv("STARPU_LIMIT_CUDA_MEM", text, 0);
     /* With 1, StarPU starts a task when the previous one has ended: the device
      * is idle after each task.  With 2, one task waits behind the running one,
-     * even when a more urgent task becomes ready: at most one task late.  To be
-     * measured on GPUs. */
+     * even when a more urgent task becomes ready: at most one task late.  With
+     * 4 an iteration is 1 % shorter if its tasks follow each other, else not
+     * (perf/results/gpu-nvidia-h200.md). */
     setenv("STARPU_CUDA_PIPELINE", "2", 0);
 }
 
