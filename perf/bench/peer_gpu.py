@@ -3,9 +3,9 @@ about itself and one per iteration.
 
 Run by gpu_vs_pytorch and gpu-check; its argument is JSON: {case, iterations,
 setting}, setting "autocast" (fp32 weights and moments, which is the work that
-mtlm-dag does too), "residuals" (the same, and the sums of the layers in 16
-bits), "bf16" (weights, gradients and moments in 16 bits, which is less) or
-"fp32"; without case it measures the rates of matrix products and of
+mtlm-dag does too), "masters" (the weights rounded to bf16 for each microbatch,
+nothing in 32 bits but gradients of weights and what the optimizer has), "bf16"
+(weights, gradients and moments in 16 bits, which is less) or "fp32"; without case it measures the rates of matrix products and of
 memory.  weights (a directory of --dump-first-step) and samples (a file of
 perf/samples) make it train what mtlm-dag trains, layers not compiled.  device
 "cpu", for bf16_vs_pytorch and tests, leaves out what a processor lacks.
@@ -48,9 +48,7 @@ class Device:
 
     def autocast(self, setting):
         return torch.autocast(
-            self.name,
-            torch.bfloat16,
-            enabled=setting in ("autocast", "residuals"),
+            self.name, torch.bfloat16, enabled=setting == "autocast"
         )
 
 
@@ -117,8 +115,6 @@ def make_model(options, case, device):
     kind = "sdpa" if peer_model.HAS_SDPA else "plain"
     with torch.device(device.name) if device.gpu else nullcontext():
         model = peer_model.Model(case.model, kind)
-    if setting == "residuals":
-        model.residuals = torch.bfloat16
     if "weights" in options:
         peer.load(model, options["weights"])
         return model
@@ -131,9 +127,22 @@ def make_model(options, case, device):
     return model
 
 
+def rounded(model):
+    """The model with weights in bf16; their gradients are added in fp32."""
+
+    def forward(batch):
+        weights = {
+            name: p.to(torch.bfloat16) for name, p in model.named_parameters()
+        }
+        return torch.func.functional_call(model, weights, (batch,))
+
+    return forward
+
+
 def train(options, case, device):
     setting = options["setting"]
     model = make_model(options, case, device)
+    forward = rounded(model) if setting == "masters" else model
     adam = peer.optimizer(model, "fused" if device.gpu else "foreach")
     batches = batches_of(options, case, device)
 
@@ -141,7 +150,7 @@ def train(options, case, device):
         total = 0
         for batch in batches(iteration):
             with device.autocast(setting):
-                loss = sum(model(batch)) / case.microbatches
+                loss = sum(forward(batch)) / case.microbatches
             loss.backward()
             total += loss.detach()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

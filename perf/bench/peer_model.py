@@ -130,8 +130,6 @@ class Pooler(nn.Module):
 class Model(nn.Module):
     """sizes: of the case's model (cases.Model)."""
 
-    residuals = None  # type of the sums of layers, unless that of the weights
-
     def __init__(self, sizes, kind):
         super().__init__()
         h, self.bert = sizes.hidden, sizes.bert
@@ -177,7 +175,6 @@ class Model(nn.Module):
         if self.bert:
             x = x + self.tokentype_embeddings(batch["types"])
         mask = self.mask(batch, x.dtype)
-        x = x.to(self.residuals or x.dtype)
         for layer in self.layers:
             x = layer(x, mask)
         return self.losses(normal(self.final_layernorm, x), batch)
@@ -187,12 +184,12 @@ class Model(nn.Module):
         word, labels = self.word_embeddings.weight, batch["labels"].flatten()
         if not self.bert:
             logits = F.linear(x, word).flatten(0, 1)
-            return [F.cross_entropy(logits, labels)]
+            return [F.cross_entropy(logits.float(), labels)]
         logits = F.linear(self.lm_head(x), word, self.lm_head.bias)
         # Masked labels are left out, which is less work than a weight of 0.
         labels = labels.masked_fill(batch["loss_mask"].flatten() == 0, -100)
         answers = self.binary_head(self.pooler(x[:, 0]))
         return [
-            F.cross_entropy(logits.flatten(0, 1), labels),
-            F.cross_entropy(answers, batch["order"].flatten()),
+            F.cross_entropy(logits.flatten(0, 1).float(), labels),
+            F.cross_entropy(answers.float(), batch["order"].flatten()),
         ]

@@ -28,7 +28,7 @@ options = json.loads(sys.argv[2])
 assert options["device"] == "cpu"
 print(json.dumps({"torch": "9.0", "device": "cpu"}))
 for i in range(4):
-    off = OFF if options["setting"] == "residuals" else 1
+    off = OFF if options["setting"] == "masters" else 1
     print(json.dumps({"loss": (10 - i) * off}))
 """
 

@@ -151,7 +151,7 @@ while [ $# -gt 0 ]; do [ "$1" != --trace ] || cp -r "$0.trace" "$2"; shift; done
 PEER_CURVE = """import json, sys
 setting = json.loads(sys.argv[1])["setting"]
 for loss in 10, 9, 8, 7:
-    print(json.dumps({"loss": loss * dict(zip(("residuals", "fp32"), SHIFT))[
+    print(json.dumps({"loss": loss * dict(zip(("masters", "fp32"), SHIFT))[
         setting]}))
 """
 
@@ -305,7 +305,7 @@ class GpuCheck(unittest.TestCase):
         self.assertIn("--dump-first-step", dump)
         self.assertNotIn("--bf16", dump + samples)
         self.assertIn("--bf16", ours)
-        for command, setting in zip(theirs, ("residuals", "fp32")):
+        for command, setting in zip(theirs, ("masters", "fp32")):
             self.assertIn(f'"setting": "{setting}"', command)
 
     def test_a_curve_elsewhere_is_wrong_and_kept(self):
