@@ -94,6 +94,11 @@ def normal(layernorm, x):
     return layernorm(x.to(layernorm.weight.dtype))
 
 
+def wide(logits):
+    """16 bits in fp32: PyTorch rounds a loss to the type of the logits."""
+    return logits.to(torch.promote_types(logits.dtype, torch.float32))
+
+
 class Layer(nn.Module):
     def __init__(self, h, heads, kind):
         super().__init__()
@@ -184,12 +189,12 @@ class Model(nn.Module):
         word, labels = self.word_embeddings.weight, batch["labels"].flatten()
         if not self.bert:
             logits = F.linear(x, word).flatten(0, 1)
-            return [F.cross_entropy(logits.float(), labels)]
+            return [F.cross_entropy(wide(logits), labels)]
         logits = F.linear(self.lm_head(x), word, self.lm_head.bias)
         # Masked labels are left out, which is less work than a weight of 0.
         labels = labels.masked_fill(batch["loss_mask"].flatten() == 0, -100)
         answers = self.binary_head(self.pooler(x[:, 0]))
         return [
-            F.cross_entropy(logits.flatten(0, 1).float(), labels),
-            F.cross_entropy(answers.float(), batch["order"].flatten()),
+            F.cross_entropy(wide(logits.flatten(0, 1)), labels),
+            F.cross_entropy(wide(answers), batch["order"].flatten()),
         ]
