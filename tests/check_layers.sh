@@ -36,12 +36,13 @@ graph    . order schedule build predict run
 launch   trace trace/export trace/read task options plan log job checkpoint report simulate train generate tools .
 '
 
-# Build trees and unpacked archives of ours hold a config.status or
-# a configure of their own.
+# Build trees, unpacked archives of ours and bundles hold a config.status,
+# a configure or a bundle.txt of their own.
 sources() {
     local dir
     for dir in [!_]*/; do
         [ -e "$dir/config.status" ] || [ -e "$dir/configure" ] \
+            || [ -e "$dir/bundle.txt" ] \
             || find "$dir" -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \
                 -o -name '*.py' -o -name include.am
     done
