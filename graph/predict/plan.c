@@ -16,6 +16,7 @@
 #include "graph/predict/plan.h"
 #include "graph/predict/plan_work.h"
 #include "graph/predict/published_memory.h"
+#include "runtime/machine/gpu.h"
 
 /* Bytes of a submitted task or message (StarPU's task, our argument, edges),
  * and bytes of a handle.  Measured with StarPU 1.4.10. */
@@ -373,8 +374,9 @@ double mtlm_plan_gpu_bytes(const struct mtlm_plan *plan)
 
 double mtlm_plan_beside_gpu_bytes(const struct mtlm_plan *plan, bool nccl)
 {
-    return plan->runtime_bytes + plan->saved_bytes + plan->gpu_load_bytes
-           - plan->cpu_kernel_bytes - plan->process_bytes + plan->file_bytes
+    return MTLM_GPU_HOST_BYTES + plan->runtime_bytes + plan->saved_bytes
+           + plan->gpu_load_bytes - plan->cpu_kernel_bytes - plan->process_bytes
+           + plan->file_bytes
            + (nccl ? plan->staged_nccl_bytes : plan->staged_bytes);
 }
 

@@ -79,8 +79,8 @@ double mtlm_plan_more_bytes(const struct mtlm_plan *plan);
 double mtlm_plan_gpu_bytes(const struct mtlm_plan *plan);
 
 /* Returns the bytes of host memory that a rank with a GPU takes beyond
- * process_bytes, with its offloaded state.  nccl: NCCL carries the
- * collectives. */
+ * process_bytes, with its offloaded state and CUDA's libraries.  nccl: NCCL
+ * carries the collectives. */
 double mtlm_plan_beside_gpu_bytes(const struct mtlm_plan *plan, bool nccl);
 
 /* Refuses (MTLM_EXIT_RESOURCE) a tensor of more than UINT32_MAX elements

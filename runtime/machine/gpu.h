@@ -59,4 +59,8 @@ double mtlm_gpu_share(double free_bytes, int sharing);
  * NCCL. */
 #define MTLM_GPU_LIBRARIES_BYTES (256.0 * 1024 * 1024)
 
+/* Bytes of host memory that CUDA's libraries take per rank once they compute:
+ * 231 and 236 MiB on an H200 with cuDNN (perf/results/gpu-nvidia-h200.md). */
+#define MTLM_GPU_HOST_BYTES (240.0 * 1024 * 1024)
+
 #endif /* MTLM_GPU_H */
