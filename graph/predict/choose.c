@@ -14,10 +14,11 @@
 /* Margin of memory, because plans and machines are not known more exactly. */
 #define TO_SPARE 1.05
 
-/* Factor on alpha with tensor parallelism: all-reduces lengthen F and B by an
- * unknown share.  With equal stages and alpha 1.5, any share up to 1 / p turns
- * windows w = p - k into p - k + 1. */
-#define WITH_EXCHANGES 1.05
+/* Factor on alpha where F and B take longer by an unknown share: with tensor
+ * parallelism by all-reduces; on a GPU by the time until the runtime starts the
+ * next task (perf/results/gpu-nvidia-h200.md).  With equal stages and alpha
+ * 1.5, any share up to 1 / p turns windows w = p - k into p - k + 1. */
+#define WITH_WAITS 1.05
 
 /* A layout with more ranks for a model, or with a larger tensor-parallel size,
  * must take less than this share of the other layout's time. */
@@ -315,9 +316,10 @@ static void try_layouts(const struct mtlm_wish *wish,
 }
 
 /* Returns whether windows may grow with that tensor-parallel size. */
-static bool may_widen(const struct mtlm_wish *wish, int tp)
+static bool may_widen(const struct mtlm_wish *wish,
+                      const struct mtlm_hosts *hosts, int tp)
 {
-    return wish->window_free && !wish->hurry && tp > 1
+    return wish->window_free && !wish->hurry && (tp > 1 || hosts->gpus > 0)
            && wish->config.schedule->sizing != MTLM_SIZING_STAGES
            && wish->config.act_mem == 0;
 }
@@ -328,10 +330,10 @@ double mtlm_choose_window(const struct mtlm_wish *wish,
 {
     struct mtlm_wish wider = *wish;
 
-    if (!may_widen(wish, tp))
+    if (!may_widen(wish, hosts, tp))
         return wish->config.window;
     wider.layout_free = false; /* no forecast */
-    wider.config.window *= WITH_EXCHANGES;
+    wider.config.window *= WITH_WAITS;
     return weigh_layout(&wider, hosts, tp, pp, micro_batch).fits
                ? wider.config.window
                : wish->config.window;
@@ -344,9 +346,9 @@ static void widen_windows(const struct mtlm_wish *wish,
     struct mtlm_wish wider = *wish;
     struct mtlm_choice other;
 
-    if (!choice->fits || !may_widen(wish, choice->tp))
+    if (!choice->fits || !may_widen(wish, hosts, choice->tp))
         return;
-    wider.config.window *= WITH_EXCHANGES;
+    wider.config.window *= WITH_WAITS;
     other = weigh_layout(&wider, hosts, choice->tp, choice->pp,
                          choice->micro_batch);
     if (other.fits)

@@ -42,7 +42,7 @@ struct mtlm_wish {
     bool stages_fixed; /* a search keeps virtual stages and placement */
     bool policy_free;  /* a search may prefer a scheduling policy */
     bool layout_free;
-    bool window_free;      /* alpha may grow in a tensor-parallel layout */
+    bool window_free;      /* alpha may grow: mtlm_choose() */
     bool micro_batch_free; /* any divisor of micro_batch may replace
                             * micro_batch */
     bool hurry; /* stop at the first layout that fits; all ranks share one model
@@ -79,9 +79,10 @@ bool mtlm_choose_fits(const struct mtlm_hosts *hosts, double need);
  * over the most ranks.  The other ranks are data-parallel.  Each layout has the
  * largest micro batch that divides the batches and fits.
  *
- * In a tensor-parallel choice, windows grow by one microbatch, which is
- * computed during all-reduces.  The windows grow only if they still fit and the
- * schedule takes alpha from the options. */
+ * In a tensor-parallel choice and on GPUs, windows grow by one microbatch,
+ * which is computed during all-reduces and in the gaps between tasks that
+ * follow each other.  The windows grow only if they still fit and the schedule
+ * takes alpha from the options. */
 int mtlm_choose(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
                 struct mtlm_choice *choice);
 

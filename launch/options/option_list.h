@@ -248,7 +248,7 @@
         0, 0, "no|yes|auto",                                                   \
         "bf16 on CPUs: pack the weights of linear layers once per iteration, " \
         "not in every product.  Takes up to 4 bytes of memory per parameter; " \
-        "auto: where it pays and memory has room")                                                               \
+        "auto: where it pays and memory has room")                             \
     OPT(PRECISION, FP16, "fp16", FLAG, fp16, "no", 0, 0, NULL,                 \
         "weights and activations in IEEE half precision, with a scaled loss")  \
     OPT(PRECISION, LOSS_SCALE, "loss-scale", REAL, loss_scale, "", 1, 1e15,    \
@@ -322,7 +322,8 @@
         "else 0)")                                                             \
     OPT(PARALLEL, WINDOW, "window", REAL, window, "1.5", 1, 1000, "ALPHA",     \
         "microbatches in flight over the fewest that keep a stage busy: more " \
-        "memory, less waiting")                                                \
+        "memory, less waiting; unless given, windows hold one more with "      \
+        "tensor parallelism and on GPUs, where that fits")                     \
     OPT(PARALLEL, STAGE_WINDOWS, "stage-windows", TEXT, stage_windows, "", 0,  \
         0, "W[+Q],...",                                                        \
         "window of each virtual stage: microbatches until backward, and more " \

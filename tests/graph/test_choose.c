@@ -241,6 +241,28 @@ static void test_all_reduces_get_a_microbatch_to_hide_under(void **state)
     assert_int_equal(slots(&wish, choose(&wish, 4, 4, 1e12)), 2);
 }
 
+static void test_a_gpu_gets_a_microbatch_to_fill_gaps(void **state)
+{
+    struct mtlm_hosts hosts = {.per_host = 1, .gpus = 1, .available = 1e12};
+    struct mtlm_wish wish = small_wish();
+    struct mtlm_choice choice;
+
+    (void) state;
+    wish.layout_free = wish.micro_batch_free = false;
+    wish.window_free = true;
+    wish.config.window = 1.5;
+    for (int pp = 1; pp <= 2; pp++) {
+        wish.config.layout.pp = hosts.ranks = pp;
+        assert_int_equal(mtlm_choose(&wish, &hosts, &choice), 0);
+        assert_int_equal(slots(&wish, choice), pp + 1);
+    }
+    /* Not where the second one does not fit. */
+    hosts.available = 1.04 * choice.need;
+    assert_int_equal(mtlm_choose(&wish, &hosts, &choice), 0);
+    assert_int_equal(slots(&wish, choice), 2);
+    assert_true(choice.fits);
+}
+
 static void test_some_numbers_of_ranks_cannot_share_a_model(void **state)
 {
     const struct mtlm_wish wish = small_wish();
@@ -301,6 +323,7 @@ int main(void)
         cmocka_unit_test(test_few_microbatches_are_no_work_for_a_pipeline),
         cmocka_unit_test(test_memory_decides_on_micro_batch_and_layout),
         cmocka_unit_test(test_all_reduces_get_a_microbatch_to_hide_under),
+        cmocka_unit_test(test_a_gpu_gets_a_microbatch_to_fill_gaps),
         cmocka_unit_test(test_some_numbers_of_ranks_cannot_share_a_model),
         cmocka_unit_test(test_what_is_far_too_large_is_not_worked_out),
         cmocka_unit_test(
