@@ -83,6 +83,16 @@ def bandwidth(device):
     return _of(BANDWIDTH, device)
 
 
+# How many times as fast bf16 is to be as fp32 on CPUs, by a word of
+# /proc/cpuinfo; the first that is there counts.
+ON_CPUS = {"amx_bf16": 3, "avx512_bf16": 1.6, "fpu": 0.9}
+
+
+def bar_on_cpus(flags):
+    """flags: the set of words."""
+    return next(bar for word, bar in ON_CPUS.items() if word in flags)
+
+
 def curve(seq_length=1024, micro_batch=4, microbatches=2):
     """gpt2-124m, to compare losses; a GpuCase and its options, of so many
     iterations, that PyTorch's recipe is written with."""

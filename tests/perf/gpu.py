@@ -343,6 +343,25 @@ class GpuCheck(unittest.TestCase):
         self.assertAlmostEqual(embedding["bytes"], 8e6 + 100)
         self.assertAlmostEqual(embedding["floor_ms"], 2e-3, places=6)
 
+    def test_bf16_on_the_host_is_held_against_fp32(self):
+        """All runs take 50 ms."""
+        self.stand_ins(PEER_RATES)
+        _, checks = self.check("--only", "host-bf16")
+        check = checks["host-bf16"]
+        self.assertEqual(check["figures"]["bf16 / fp32"], 1)
+        bar = check["figures"]["bar"]
+        self.assertEqual(check["status"], "right" if bar < 1 else "wrong")
+        kinds = ["--bf16" in command for command in check["commands"]]
+        self.assertEqual(kinds, [False, True, True, False])
+
+    def test_the_widest_instructions_of_the_host_decide(self):
+        for flags, bar in (
+            ("fpu avx2", 0.9),
+            ("fpu avx512_bf16", 1.6),
+            ("fpu avx512_bf16 amx_bf16", 3),
+        ):
+            self.assertEqual(gpu_cases.bar_on_cpus(set(flags.split())), bar)
+
     def test_each_epilogue_is_timed_in_turns_with_none(self):
         self.stand_ins(PEER_RATES)
         done, checks = self.check("--only", "epilogues")
