@@ -5,10 +5,11 @@ Run by gpu_vs_pytorch and gpu-check; its argument is JSON: {case, iterations,
 setting}, setting "autocast" (fp32 weights and moments, which is the work that
 mtlm-dag does too), "masters" (the weights rounded to bf16 for each microbatch,
 nothing in 32 bits but gradients of weights and what the optimizer has), "bf16"
-(weights, gradients and moments in 16 bits, which is less) or "fp32"; without case it measures the rates of matrix products and of
-memory.  weights (a directory of --dump-first-step) and samples (a file of
-perf/samples) make it train what mtlm-dag trains, layers not compiled.  device
-"cpu", for bf16_vs_pytorch and tests, leaves out what a processor lacks.
+(weights, gradients and moments in 16 bits, which is less) or "fp32"; without
+case it measures the rates of matrix products and of memory.  weights (a
+directory of --dump-first-step) and samples (a file of perf/samples) make it
+train what mtlm-dag trains, layers not compiled.  device "cpu", for
+bf16_vs_pytorch and tests, leaves out what a processor lacks.
 """
 
 import dataclasses
@@ -19,6 +20,11 @@ import time
 from contextlib import nullcontext
 
 import torch
+
+try:
+    from torch.func import functional_call
+except ImportError:  # before PyTorch 2
+    from torch.nn.utils.stateless import functional_call
 
 sys.path.insert(
     0, os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -134,7 +140,7 @@ def rounded(model):
         weights = {
             name: p.to(torch.bfloat16) for name, p in model.named_parameters()
         }
-        return torch.func.functional_call(model, weights, (batch,))
+        return functional_call(model, weights, (batch,))
 
     return forward
 
