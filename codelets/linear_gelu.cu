@@ -20,8 +20,8 @@
  * the forward one is among its newest for compute capability 9 ("nvjet"), the
  * gradient's only among those before them ("sm90_xmma").  Hence two kinds of
  * --epilogues, and auto for compute capability 9, until both have run
- * elsewhere.  On an H200 an iteration of gpt2-124m takes 2 % longer without the
- * gradient's, 1.5 % without both (perf/results/gpu-nvidia-h200.md);
+ * elsewhere.  On an H200 an iteration of gpt2-124m takes 1.5 to 2 % longer
+ * without them, by single runs (perf/results/gpu-nvidia-h200.md);
  * perf/gpu-check --only epilogues compares.
  *
  * In single precision no epilogue: the library does not say how accurate its

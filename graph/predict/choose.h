@@ -79,10 +79,10 @@ bool mtlm_choose_fits(const struct mtlm_hosts *hosts, double need);
  * over the most ranks.  The other ranks are data-parallel.  Each layout has the
  * largest micro batch that divides the batches and fits.
  *
- * In a tensor-parallel choice and on GPUs, windows grow by one microbatch,
- * which is computed during all-reduces and in the gaps between tasks that
- * follow each other.  The windows grow only if they still fit and the schedule
- * takes alpha from the options. */
+ * In a tensor-parallel choice and on GPUs, windows grow by one microbatch.  It
+ * is computed during all-reduces, and in the gaps between the tasks of another
+ * one.  The windows grow only if they still fit and the schedule takes alpha
+ * from the options. */
 int mtlm_choose(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
                 struct mtlm_choice *choice);
 

@@ -89,7 +89,7 @@ ON_CPUS = {"amx_bf16": 3, "avx512_bf16": 1.6, "fpu": 0.9}
 
 
 def bar_on_cpus(flags):
-    """flags: the set of words."""
+    """flags: of machine.flags()."""
     return next(bar for word, bar in ON_CPUS.items() if word in flags)
 
 
