@@ -13,6 +13,7 @@
 #include "codelets/fetch.h"
 #include "codelets/infer.h"
 #include "codelets/rows.h"
+#include "runtime/base/least.h"
 
 static int bias_dropout_add_fwd_infer(struct mtlm_call *call,
                                       struct mtlm_error *err)
@@ -35,6 +36,17 @@ static double bias_dropout_add_fwd_flops(const struct mtlm_call *call)
     return 3.0 * mtlm_shape_elems(&call->shape[BDA_X]);
 }
 
+static void forward_part(const mtlm_real *x, const mtlm_real *bias,
+                         const mtlm_real *residual, const mtlm_real *factor,
+                         mtlm_real *y, int64_t n)
+{
+#pragma omp simd simdlen(MTLM_HALF_LINE)
+    for (int64_t i = 0; i < n; i++)
+        y[i] = residual[i] + (x[i] + bias[i]) * factor[i];
+}
+
+/* Parts of rows are fetched while the factors of the parts before them are
+ * drawn. */
 static void bias_dropout_add_fwd_cpu(void *const ptr[],
                                      const struct mtlm_call *call,
                                      const struct mtlm_context *context)
@@ -42,26 +54,21 @@ static void bias_dropout_add_fwd_cpu(void *const ptr[],
     const int64_t rows = mtlm_shape_rows(&call->shape[BDA_X]);
     const int64_t b = call->shape[BDA_X].dim[1], h = call->shape[BDA_X].dim[2];
     const struct mtlm_dropout *dropout = &call->attr.dropout;
-    const mtlm_real *x = ptr[BDA_X], *bias = ptr[BDA_BIAS],
-                    *residual = ptr[BDA_RESIDUAL];
-    mtlm_real *y = ptr[BDA_Y];
-    mtlm_real *factor = mtlm_rows_scratch(context->scratch, h);
+    const mtlm_real *x = ptr[BDA_X], *residual = ptr[BDA_RESIDUAL];
+    mtlm_real *y = ptr[BDA_Y], factor[MTLM_DROPOUT_PART];
 
-    for (int64_t r = 0; r < rows; r++, x += h, residual += h, y += h) {
-        if (dropout->p > 0) {
-            mtlm_fetch(x, h);
-            mtlm_fetch(residual, h);
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0, n; c < h; c += n, x += n, residual += n, y += n) {
+            n = mtlm_least(h - c, MTLM_DROPOUT_PART);
+            mtlm_fetch(x + n, n);
+            mtlm_fetch(residual + n, n);
+            mtlm_fetch_to_write(y + n, n);
             mtlm_dropout_factors(dropout, context->sample + r % b,
-                                 (dropout->first_row + r / b) * h, h, factor);
-#pragma omp simd
-            for (int64_t i = 0; i < h; i++)
-                y[i] = residual[i] + (x[i] + bias[i]) * factor[i];
-        } else {
-#pragma omp simd
-            for (int64_t i = 0; i < h; i++)
-                y[i] = residual[i] + (x[i] + bias[i]);
+                                 (dropout->first_row + r / b) * h + c, n,
+                                 factor);
+            forward_part(x, (const mtlm_real *) ptr[BDA_BIAS] + c, residual,
+                         factor, y, n);
         }
-    }
 }
 
 const struct mtlm_op mtlm_op_bias_dropout_add_fwd = {
@@ -107,6 +114,18 @@ static double bias_dropout_add_bwd_flops(const struct mtlm_call *call)
     return 2.0 * mtlm_shape_elems(&call->shape[BDAB_DY]);
 }
 
+static void backward_part(const mtlm_real *dy, const mtlm_real *factor,
+                          mtlm_real *dx, mtlm_real *dbias, int64_t n)
+{
+#pragma omp simd simdlen(MTLM_HALF_LINE)
+    for (int64_t i = 0; i < n; i++) {
+        const mtlm_real d = dy[i] * factor[i];
+
+        dx[i] = d;
+        dbias[i] += d;
+    }
+}
+
 static void bias_dropout_add_bwd_cpu(void *const ptr[],
                                      const struct mtlm_call *call,
                                      const struct mtlm_context *context)
@@ -116,35 +135,23 @@ static void bias_dropout_add_bwd_cpu(void *const ptr[],
                   h = call->shape[BDAB_DY].dim[2];
     const struct mtlm_dropout *dropout = &call->attr.dropout;
     const mtlm_real *dy = ptr[BDAB_DY];
-    mtlm_real *dx = ptr[BDAB_DX];
-    mtlm_real *scratch = mtlm_scratch_get(
-        context->scratch, 2 * (MTLM_ROWS_APART + h) * sizeof(*scratch));
-    mtlm_real *factor = scratch + MTLM_ROWS_APART;
-    mtlm_real *part = factor + h + MTLM_ROWS_APART; /* of dbias */
+    mtlm_real *dx = ptr[BDAB_DX], factor[MTLM_DROPOUT_PART];
+    mtlm_real *sums = mtlm_rows_scratch(context->scratch, h); /* of dbias */
 
-    for (int64_t i = 0; i < h; i++)
-        factor[i] = 1;
-    for (int64_t start = 0; start < rows; start += MTLM_ROW_BLOCK) {
-        const int64_t end =
-            start + MTLM_ROW_BLOCK < rows ? start + MTLM_ROW_BLOCK : rows;
-
-        memset(part, 0, h * sizeof(*part));
-        for (int64_t r = start; r < end; r++) {
-            if (dropout->p > 0) {
-                mtlm_fetch(dy + r * h, h);
-                mtlm_dropout_factors(dropout, context->sample + r % b,
-                                     (dropout->first_row + r / b) * h, h,
-                                     factor);
-            }
-#pragma omp simd
-            for (int64_t i = 0; i < h; i++) {
-                const mtlm_real d = dy[r * h + i] * factor[i];
-
-                dx[r * h + i] = d;
-                part[i] += d;
-            }
+    for (int64_t r = 0; r < rows; r++) {
+        if (r % MTLM_ROW_BLOCK == 0)
+            memset(sums, 0, h * sizeof(*sums));
+        for (int64_t c = 0, n; c < h; c += n, dy += n, dx += n) {
+            n = mtlm_least(h - c, MTLM_DROPOUT_PART);
+            mtlm_fetch(dy + n, n);
+            mtlm_fetch_to_write(dx + n, n);
+            mtlm_dropout_factors(dropout, context->sample + r % b,
+                                 (dropout->first_row + r / b) * h + c, n,
+                                 factor);
+            backward_part(dy, factor, dx, sums + c, n);
         }
-        mtlm_rows_add(ptr[BDAB_DBIAS], part, 1, h);
+        if (r + 1 == rows || (r + 1) % MTLM_ROW_BLOCK == 0)
+            mtlm_rows_add(ptr[BDAB_DBIAS], sums, 1, h);
     }
 }
 

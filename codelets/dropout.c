@@ -28,8 +28,8 @@ typedef uint64_t vector __attribute__((vector_size(VECTOR_BYTES)));
  * products start. */
 enum {
     LANES = VECTOR_BYTES / 8,
-    BLOCKS = 32,
-    HALVES = 8 * BLOCKS, /* 16 bits each */
+    HALVES = MTLM_DROPOUT_PART, /* 16 bits each */
+    BLOCKS = HALVES / 8,
     VECTORS = BLOCKS / LANES
 };
 
@@ -123,6 +123,11 @@ void mtlm_dropout_factors(const struct mtlm_dropout *dropout, int64_t sample,
         threshold < 65536 ? 65536.0 / (65536 - threshold) : 0;
     uint64_t block = first / 8;
 
+    if (dropout->p <= 0) {
+        for (int64_t i = 0; i < n; i++)
+            factors[i] = 1;
+        return;
+    }
     for (int64_t skip = first % 8; n > 0; skip = 0, block += BLOCKS) {
         union numbers numbers;
         const int64_t take = mtlm_least(n, HALVES - skip);

@@ -11,7 +11,7 @@
 #include "codelets/embedding_dropout.h"
 #include "codelets/fetch.h"
 #include "codelets/infer.h"
-#include "codelets/rows.h"
+#include "runtime/base/least.h"
 
 _Static_assert((int) ED_X == (int) EDB_DY && (int) ED_Y == (int) EDB_DX,
                "forward and backward are one function");
@@ -28,6 +28,14 @@ static double embedding_dropout_flops(const struct mtlm_call *call)
     return mtlm_shape_elems(&call->shape[ED_X]);
 }
 
+static void multiply(const mtlm_real *x, const mtlm_real *factor, mtlm_real *y,
+                     int64_t n)
+{
+#pragma omp simd simdlen(MTLM_HALF_LINE)
+    for (int64_t i = 0; i < n; i++)
+        y[i] = x[i] * factor[i];
+}
+
 static void embedding_dropout_cpu(void *const ptr[],
                                   const struct mtlm_call *call,
                                   const struct mtlm_context *context)
@@ -35,21 +43,22 @@ static void embedding_dropout_cpu(void *const ptr[],
     const int64_t *dim = call->shape[ED_X].dim, b = dim[1], h = dim[2];
     const struct mtlm_dropout *dropout = &call->attr.dropout;
     const mtlm_real *x = ptr[ED_X];
-    mtlm_real *y = ptr[ED_Y];
-    mtlm_real *factor = mtlm_rows_scratch(context->scratch, h);
+    mtlm_real *y = ptr[ED_Y], factor[MTLM_DROPOUT_PART];
 
     if (dropout->p <= 0) {
         memcpy(y, x, dim[0] * b * h * sizeof(*y));
         return;
     }
-    for (int64_t r = 0; r < dim[0] * b; r++, x += h, y += h) {
-        mtlm_fetch(x, h);
-        mtlm_dropout_factors(dropout, context->sample + r % b,
-                             (dropout->first_row + r / b) * h, h, factor);
-#pragma omp simd
-        for (int64_t c = 0; c < h; c++)
-            y[c] = x[c] * factor[c];
-    }
+    for (int64_t r = 0; r < dim[0] * b; r++)
+        for (int64_t c = 0, n; c < h; c += n, x += n, y += n) {
+            n = mtlm_least(h - c, MTLM_DROPOUT_PART);
+            mtlm_fetch(x + n, n);
+            mtlm_fetch_to_write(y + n, n);
+            mtlm_dropout_factors(dropout, context->sample + r % b,
+                                 (dropout->first_row + r / b) * h + c, n,
+                                 factor);
+            multiply(x, factor, y, n);
+        }
 }
 
 const struct mtlm_op mtlm_op_embedding_dropout_fwd = {

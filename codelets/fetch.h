@@ -12,11 +12,22 @@
 /* The size of a line of common processors; another size costs time only. */
 enum { MTLM_LINE_BYTES = 64 };
 
+/* Elements of a vector in loops that memory bounds: half a line.  Processors
+ * foresee the next line when a loop touches a line twice. */
+enum { MTLM_HALF_LINE = MTLM_LINE_BYTES / 2 / sizeof(mtlm_real) };
+
 /* Fetches a row [n] that will be read. */
 static inline void mtlm_fetch(const mtlm_real *row, int64_t n)
 {
     for (size_t i = 0; i < n * sizeof(*row); i += MTLM_LINE_BYTES)
         __builtin_prefetch((const char *) row + i, 0, 3);
+}
+
+/* Fetches a row [n] that will be written. */
+static inline void mtlm_fetch_to_write(const mtlm_real *row, int64_t n)
+{
+    for (size_t i = 0; i < n * sizeof(*row); i += MTLM_LINE_BYTES)
+        __builtin_prefetch((const char *) row + i, 1, 3);
 }
 
 #endif /* MTLM_FETCH_H */

@@ -1,5 +1,9 @@
 /* Layer normalization over the last dimension:
- * y = (x - mean) rstd gamma + beta.
+ *
+ *   y  = (x - mean) rstd gamma + beta
+ *   dx = rstd (g - mean(g) - xhat mean(g xhat))
+ *        with g = dy gamma, xhat = (x - mean) rstd
+ *   dgamma += sum_rows dy xhat,  dbeta += sum_rows dy
  *
  * x, y, dx, dy [s, b, h]; gamma, beta, dgamma, dbeta [h]; mean, rstd [s, b],
  * which forward keeps for backward. */
@@ -8,10 +12,12 @@
 
 #include <string.h>
 
+#include "codelets/fetch.h"
 #include "codelets/infer.h"
 #include "codelets/layernorm.h"
 #include "codelets/rows.h"
 #include "codelets/vector_math.h"
+#include "runtime/base/least.h"
 
 static int layernorm_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
@@ -125,20 +131,28 @@ static double layernorm_bwd_flops(const struct mtlm_call *call)
     return 14.0 * mtlm_shape_elems(&call->shape[LNB_X]);
 }
 
-/* dx = rstd (g - mean(g) - xhat mean(g xhat)) with g = dy gamma and xhat =
- * (x - mean) rstd, plus dx where add; dgamma += dy xhat, dbeta += dy.
- *
- * Vectors of 8: memory delivers more to two loads of half a cache line than to
- * one of a whole line. */
-static void backward_row(const mtlm_real *x, const mtlm_real *gamma,
-                         mtlm_real mean, mtlm_real rstd, const mtlm_real *dy,
-                         mtlm_real *dx, mtlm_real *dgamma, mtlm_real *dbeta,
-                         int64_t h, bool add)
+/* Elements of a row between two fetches. */
+enum { PART = 256 };
+
+/* One row of backward. */
+struct normalized_row {
+    const mtlm_real *x, *gamma, *dy;
+    mtlm_real mean, rstd;
+    mtlm_real *dx;
+};
+
+/* Adds elements from .. to - 1 of a row to sum(g), sum(g xhat), dgamma [h] and
+ * dbeta [h], with g = dy gamma and xhat = (x - mean) rstd. */
+static void add_part(const struct normalized_row *row, int64_t from, int64_t to,
+                     mtlm_real *sum_g, mtlm_real *sum_gx, mtlm_real *dgamma,
+                     mtlm_real *dbeta)
 {
+    const mtlm_real *x = row->x, *gamma = row->gamma, *dy = row->dy;
+    const mtlm_real mean = row->mean, rstd = row->rstd;
     mtlm_real sum = 0, dot = 0;
 
-#pragma omp simd simdlen(8) reduction(+ : sum, dot)
-    for (int64_t i = 0; i < h; i++) {
+#pragma omp simd reduction(+ : sum, dot)
+    for (int64_t i = from; i < to; i++) {
         const mtlm_real xhat = (x[i] - mean) * rstd;
 
         sum += dy[i] * gamma[i];
@@ -146,18 +160,51 @@ static void backward_row(const mtlm_real *x, const mtlm_real *gamma,
         dgamma[i] += dy[i] * xhat;
         dbeta[i] += dy[i];
     }
-    sum /= h;
-    dot /= h;
+    *sum_g += sum, *sum_gx += dot;
+}
+
+/* Writes elements from .. to - 1 of dx = rstd (g - mean_g - xhat mean_gx), or
+ * adds them to dx. */
+static void write_part(const struct normalized_row *row, int64_t from,
+                       int64_t to, mtlm_real mean_g, mtlm_real mean_gx,
+                       bool add)
+{
+    const mtlm_real *x = row->x, *gamma = row->gamma, *dy = row->dy;
+    const mtlm_real mean = row->mean, rstd = row->rstd;
+    mtlm_real *dx = row->dx;
+
     if (add) {
-#pragma omp simd simdlen(8)
-        for (int64_t i = 0; i < h; i++)
+#pragma omp simd
+        for (int64_t i = from; i < to; i++)
             dx[i] +=
-                rstd * (dy[i] * gamma[i] - sum - (x[i] - mean) * rstd * dot);
+                rstd
+                * (dy[i] * gamma[i] - mean_g - (x[i] - mean) * rstd * mean_gx);
     } else {
-#pragma omp simd simdlen(8)
-        for (int64_t i = 0; i < h; i++)
+#pragma omp simd
+        for (int64_t i = from; i < to; i++)
             dx[i] =
-                rstd * (dy[i] * gamma[i] - sum - (x[i] - mean) * rstd * dot);
+                rstd
+                * (dy[i] * gamma[i] - mean_g - (x[i] - mean) * rstd * mean_gx);
+    }
+}
+
+/* Memory delivers, and takes, during both passes: the first one fetches the
+ * row of dx, the second one x and dy of the next row. */
+static void backward_row(const struct normalized_row *row, mtlm_real *dgamma,
+                         mtlm_real *dbeta, int64_t h, bool add)
+{
+    mtlm_real sum_g = 0, sum_gx = 0;
+
+    for (int64_t from = 0, to; from < h; from = to) {
+        to = mtlm_least(from + PART, h);
+        mtlm_fetch_to_write(row->dx + from, to - from);
+        add_part(row, from, to, &sum_g, &sum_gx, dgamma, dbeta);
+    }
+    for (int64_t from = 0, to; from < h; from = to) {
+        to = mtlm_least(from + PART, h);
+        mtlm_fetch(row->x + h + from, to - from);
+        mtlm_fetch(row->dy + h + from, to - from);
+        write_part(row, from, to, sum_g / h, sum_gx / h, add);
     }
 }
 
@@ -174,17 +221,23 @@ static void backward(void *const ptr[], const struct mtlm_call *call,
     mtlm_real *dgamma = scratch + MTLM_ROWS_APART,
               *dbeta = dgamma + h + MTLM_ROWS_APART;
 
-    for (int64_t start = 0; start < rows; start += MTLM_ROW_BLOCK) {
-        const int64_t end =
-            start + MTLM_ROW_BLOCK < rows ? start + MTLM_ROW_BLOCK : rows;
+    for (int64_t r = 0; r < rows; r++) {
+        const struct normalized_row row = {.x = x + r * h,
+                                           .gamma = ptr[LNB_GAMMA],
+                                           .dy = dy + r * h,
+                                           .mean = mean[r],
+                                           .rstd = rstd[r],
+                                           .dx = dx + r * h};
 
-        memset(dgamma, 0, h * sizeof(*dgamma));
-        memset(dbeta, 0, h * sizeof(*dbeta));
-        for (int64_t r = start; r < end; r++)
-            backward_row(x + r * h, ptr[LNB_GAMMA], mean[r], rstd[r],
-                         dy + r * h, dx + r * h, dgamma, dbeta, h, add);
-        mtlm_rows_add(ptr[LNB_DGAMMA], dgamma, 1, h);
-        mtlm_rows_add(ptr[LNB_DBETA], dbeta, 1, h);
+        if (r % MTLM_ROW_BLOCK == 0) {
+            memset(dgamma, 0, h * sizeof(*dgamma));
+            memset(dbeta, 0, h * sizeof(*dbeta));
+        }
+        backward_row(&row, dgamma, dbeta, h, add);
+        if (r + 1 == rows || (r + 1) % MTLM_ROW_BLOCK == 0) {
+            mtlm_rows_add(ptr[LNB_DGAMMA], dgamma, 1, h);
+            mtlm_rows_add(ptr[LNB_DBETA], dbeta, 1, h);
+        }
     }
 }
 

@@ -11,7 +11,7 @@
 #include "codelets/fetch.h"
 #include "codelets/infer.h"
 #include "codelets/position_dropout.h"
-#include "codelets/rows.h"
+#include "runtime/base/least.h"
 
 static int check_position(const struct mtlm_call *call, int x, int pos,
                           struct mtlm_error *err)
@@ -41,6 +41,16 @@ static double position_dropout_fwd_flops(const struct mtlm_call *call)
     return 2.0 * mtlm_shape_elems(&call->shape[PD_X]);
 }
 
+static void forward_part(const mtlm_real *x, const mtlm_real *position,
+                         const mtlm_real *factor, mtlm_real *y, int64_t n)
+{
+#pragma omp simd simdlen(MTLM_HALF_LINE)
+    for (int64_t i = 0; i < n; i++)
+        y[i] = (x[i] + position[i]) * factor[i];
+}
+
+/* Parts of rows are fetched while the factors of the parts before them are
+ * drawn. */
 static void position_dropout_fwd_cpu(void *const ptr[],
                                      const struct mtlm_call *call,
                                      const struct mtlm_context *context)
@@ -50,27 +60,22 @@ static void position_dropout_fwd_cpu(void *const ptr[],
     const int64_t first = dropout->first_row + context->position;
     const int64_t last = call->shape[PD_POS].dim[0] - 1;
     const mtlm_real *x = ptr[PD_X];
-    mtlm_real *y = ptr[PD_Y];
-    mtlm_real *factor = mtlm_rows_scratch(context->scratch, h);
+    mtlm_real *y = ptr[PD_Y], factor[MTLM_DROPOUT_PART];
 
     for (int64_t i = 0; i < dim[0]; i++) {
         const int64_t row = first + i < last ? first + i : last;
         const mtlm_real *pos = (const mtlm_real *) ptr[PD_POS] + row * h;
 
-        for (int64_t j = 0; j < dim[1]; j++, x += h, y += h) {
-            if (dropout->p > 0) {
-                mtlm_fetch(x, h);
+        for (int64_t j = 0; j < dim[1]; j++)
+            for (int64_t c = 0, n; c < h; c += n, x += n, y += n) {
+                n = mtlm_least(h - c, MTLM_DROPOUT_PART);
+                mtlm_fetch(x + n, n);
+                mtlm_fetch(pos + c + n, n);
+                mtlm_fetch_to_write(y + n, n);
                 mtlm_dropout_factors(dropout, context->sample + j,
-                                     (first + i) * h, h, factor);
-#pragma omp simd
-                for (int64_t c = 0; c < h; c++)
-                    y[c] = (x[c] + pos[c]) * factor[c];
-            } else {
-#pragma omp simd
-                for (int64_t c = 0; c < h; c++)
-                    y[c] = x[c] + pos[c];
+                                     (first + i) * h + c, n, factor);
+                forward_part(x, pos + c, factor, y, n);
             }
-        }
     }
 }
 
@@ -103,6 +108,16 @@ static double position_dropout_bwd_flops(const struct mtlm_call *call)
     return 2.0 * mtlm_shape_elems(&call->shape[PDB_DY]);
 }
 
+static void backward_part(const mtlm_real *dy, const mtlm_real *factor,
+                          mtlm_real *dx, mtlm_real *dposition, int64_t n)
+{
+#pragma omp simd simdlen(MTLM_HALF_LINE)
+    for (int64_t i = 0; i < n; i++) {
+        dx[i] = dy[i] * factor[i];
+        dposition[i] += dx[i];
+    }
+}
+
 static void position_dropout_bwd_cpu(void *const ptr[],
                                      const struct mtlm_call *call,
                                      const struct mtlm_context *context)
@@ -111,25 +126,20 @@ static void position_dropout_bwd_cpu(void *const ptr[],
     const struct mtlm_dropout *dropout = &call->attr.dropout;
     const mtlm_real *dy = ptr[PDB_DY];
     const int64_t first = dropout->first_row;
-    mtlm_real *dx = ptr[PDB_DX];
+    mtlm_real *dx = ptr[PDB_DX], factor[MTLM_DROPOUT_PART];
     mtlm_real *dpos = (mtlm_real *) ptr[PDB_DPOS] + first * h;
-    mtlm_real *factor = mtlm_rows_scratch(context->scratch, h);
 
-    for (int64_t c = 0; c < h; c++)
-        factor[c] = 1;
     for (int64_t i = 0; i < dim[0]; i++, dpos += h)
-        for (int64_t j = 0; j < dim[1]; j++, dy += h, dx += h) {
-            if (dropout->p > 0) {
-                mtlm_fetch(dy, h);
+        for (int64_t j = 0; j < dim[1]; j++)
+            for (int64_t c = 0, n; c < h; c += n, dy += n, dx += n) {
+                n = mtlm_least(h - c, MTLM_DROPOUT_PART);
+                mtlm_fetch(dy + n, n);
+                mtlm_fetch_to_write(dx + n, n);
+                mtlm_fetch_to_write(dpos + c + n, n);
                 mtlm_dropout_factors(dropout, context->sample + j,
-                                     (first + i) * h, h, factor);
+                                     (first + i) * h + c, n, factor);
+                backward_part(dy, factor, dx, dpos + c, n);
             }
-#pragma omp simd
-            for (int64_t c = 0; c < h; c++) {
-                dx[c] = dy[c] * factor[c];
-                dpos[c] += dx[c];
-            }
-        }
 }
 
 const struct mtlm_op mtlm_op_position_dropout_bwd = {

@@ -112,7 +112,8 @@ static void test_samples_layers_and_sites_have_masks_of_their_own(void **state)
 
 static void test_forward_and_backward_drop_the_same(void **state)
 {
-    enum { S = 37, B = 3, H = 21, N = S * B * H };
+    /* A row is more than a part of one (MTLM_DROPOUT_PART). */
+    enum { S = 37, B = 3, H = 277, N = S * B * H };
     const struct mtlm_call fwd = {
         .kind = MTLM_OP_BIAS_DROPOUT_ADD_FWD,
         .attr.dropout = dropout,
@@ -123,7 +124,7 @@ static void test_forward_and_backward_drop_the_same(void **state)
         .shape = {MTLM_SHAPE(S, B, H), {0}, MTLM_SHAPE(H)}};
     mtlm_real *zeros = new_zeros(N), *ones = new_zeros(N);
     mtlm_real *y = new_undefined(N), *dx = new_undefined(N);
-    mtlm_real bias[H] = {0}, dbias[H] = {0};
+    mtlm_real bias[H] = {0}, dbias[H] = {0}, factor[H];
     int dropped = 0;
 
     (void) state;
@@ -132,6 +133,10 @@ static void test_forward_and_backward_drop_the_same(void **state)
     run_op(fwd, (void *[]){ones, bias, zeros, y}, 5);
     run_op(bwd, (void *[]){ones, dx, dbias}, 5);
     assert_memory_equal(y, dx, N * sizeof(*y));
+    for (int r = 0; r < S * B; r++) {
+        mtlm_dropout_factors(&dropout, 5 + r % B, r / B * H, H, factor);
+        assert_memory_equal(y + r * H, factor, sizeof(factor));
+    }
     for (int i = 0; i < N; i++)
         dropped += y[i] == 0;
     assert_true(dropped > 0 && dropped < N);
@@ -141,7 +146,7 @@ static void test_forward_and_backward_drop_the_same(void **state)
 /* Two microbatches of one sample drop what one of two does. */
 static void test_masks_do_not_depend_on_the_microbatch(void **state)
 {
-    enum { S = 11, B = 2, H = 10 };
+    enum { S = 11, B = 2, H = 270 };
     struct mtlm_call call = {.kind = MTLM_OP_POSITION_DROPOUT_FWD,
                              .attr.dropout = dropout,
                              .shape = {MTLM_SHAPE(S, B, H), MTLM_SHAPE(S, H)}};
@@ -167,7 +172,7 @@ static void test_masks_do_not_depend_on_the_microbatch(void **state)
 /* The rows of a sample in two calls, cut anywhere. */
 static void test_masks_do_not_depend_on_how_a_sample_is_cut(void **state)
 {
-    enum { S = 11, B = 2, H = 10, ROW = B * H, N = S * ROW };
+    enum { S = 11, B = 2, H = 270, ROW = B * H, N = S * ROW };
     struct mtlm_call add = {.kind = MTLM_OP_BIAS_DROPOUT_ADD_FWD,
                             .attr.dropout = dropout};
     struct mtlm_call back = {.kind = MTLM_OP_BIAS_DROPOUT_ADD_BWD,
