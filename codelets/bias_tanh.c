@@ -38,12 +38,8 @@ static const mtlm_real *row_factors(const struct mtlm_call *call,
     const int64_t b = call->shape[0].dim[1], h = call->shape[0].dim[2];
     mtlm_real *factor = mtlm_scratch_get(context->scratch, h * sizeof(*factor));
 
-    if (dropout->p > 0)
-        mtlm_dropout_factors(dropout, context->sample + r % b,
-                             (dropout->first_row + r / b) * h, h, factor);
-    else
-        for (int64_t c = 0; c < h; c++)
-            factor[c] = 1;
+    mtlm_dropout_factors(dropout, context->sample + r % b,
+                         (dropout->first_row + r / b) * h, h, factor);
     return factor;
 }
 
