@@ -25,12 +25,12 @@
 typedef uint64_t vector __attribute__((vector_size(VECTOR_BYTES)));
 
 /* Several vectors at a time: a product's latency exceeds the interval at which
- * products start. */
+ * products start.  More would not fit into registers. */
 enum {
     LANES = VECTOR_BYTES / 8,
-    HALVES = MTLM_DROPOUT_PART, /* 16 bits each */
-    BLOCKS = HALVES / 8,
-    VECTORS = BLOCKS / LANES
+    VECTORS = 4,
+    BLOCKS = VECTORS * LANES,
+    HALVES = 8 * BLOCKS /* 16 bits each */
 };
 
 static inline vector splat(uint64_t x)

@@ -115,6 +115,30 @@ static mtlm_real max_of(const mtlm_real *logits, int64_t n, mtlm_real max)
     return max;
 }
 
+/* e^(logit - max) = factor 2^(logit log2(e) - by), by = max log2(e) rounded.
+ * A fused multiply-add rounds the exponent once; a difference and a product are
+ * two operations.  factor undoes the rounding of by. */
+struct shift {
+    mtlm_real by;
+    double factor;
+};
+
+/* Without logits the maximum is MTLM_LOWEST, and both numbers stay finite. */
+static struct shift shift_of(mtlm_real max)
+{
+    const mtlm_real by = max * MTLM_LOG2_E;
+    const double rounding = (double) by - (double) max * (double) MTLM_LOG2_E;
+
+    if (max < MTLM_LOWEST / 2)
+        return (struct shift){MTLM_LOWEST, 1};
+    return (struct shift){by, 1 + MTLM_LN_2 * rounding};
+}
+
+static inline mtlm_real shifted_exp(mtlm_real logit, mtlm_real by)
+{
+    return mtlm_exp2(logit * MTLM_LOG2_E - by);
+}
+
 /* Sums and maxima side by side.  A cache line of logits, and the line so far
  * ahead that memory delivers it in time, are read together: more at a time
  * would wait, and the processor itself does not look so far ahead. */
@@ -128,21 +152,22 @@ static mtlm_real add_lanes(mtlm_real *sum)
     return sum[0];
 }
 
-/* Adds e^(logit - max) of n logits, LANES at most, to the lanes. */
-static inline void sum_line(const mtlm_real *logits, int n, mtlm_real max,
+/* Adds e^(logit - max) of n logits, LANES at most, to the lanes, but for the
+ * factor of the shift. */
+static inline void sum_line(const mtlm_real *logits, int n, mtlm_real by,
                             mtlm_real *sum)
 {
 #pragma omp simd
     for (int i = 0; i < n; i++)
-        sum[i] += mtlm_exp2((logits[i] - max) * MTLM_LOG2_E);
+        sum[i] += shifted_exp(logits[i], by);
 }
 
 /* Returns the sum of e^(logit - max) over a block.  Sets the maximum of a later
  * block, which so arrives from memory during the computation. */
-static mtlm_real sum_and_find_max(const struct logit_block *block,
-                                  mtlm_real max, int64_t ahead,
-                                  struct logit_block *later)
+static double sum_and_find_max(const struct logit_block *block, mtlm_real max,
+                               int64_t ahead, struct logit_block *later)
 {
+    const struct shift shift = shift_of(max);
     const int64_t both = mtlm_least(block->n, later->n) / LANES * LANES;
     const mtlm_real *logits = block->logits, *other = later->logits;
     mtlm_real sum[LANES] = {0}, m[LANES];
@@ -152,7 +177,7 @@ static mtlm_real sum_and_find_max(const struct logit_block *block,
         m[i] = MTLM_LOWEST;
     for (; c < both; c += LANES) {
         __builtin_prefetch(logits + c + ahead, 0, 2);
-        sum_line(logits + c, LANES, max, sum);
+        sum_line(logits + c, LANES, shift.by, sum);
 #pragma omp simd
         for (int i = 0; i < LANES; i++)
             m[i] = other[c + i] > m[i] ? other[c + i] : m[i];
@@ -160,10 +185,10 @@ static mtlm_real sum_and_find_max(const struct logit_block *block,
     later->max = max_of(other + c, later->n - c, max_of(m, LANES, MTLM_LOWEST));
     for (; c + LANES <= block->n; c += LANES) {
         __builtin_prefetch(logits + c + ahead, 0, 2);
-        sum_line(logits + c, LANES, max, sum);
+        sum_line(logits + c, LANES, shift.by, sum);
     }
-    sum_line(logits + c, block->n - c, max, sum);
-    return add_lanes(sum);
+    sum_line(logits + c, block->n - c, shift.by, sum);
+    return shift.factor * add_lanes(sum);
 }
 
 /* Sets the maximum max [rows] and the sum of exponentials sum [rows] of each
@@ -381,13 +406,14 @@ static void backward_block(mtlm_real *logits, int64_t n, int64_t valid,
                            int64_t label, mtlm_real max, mtlm_real sum,
                            mtlm_real scale)
 {
-    const mtlm_real factor = scale / sum;
+    const struct shift shift = shift_of(max);
+    const mtlm_real factor = shift.factor * scale / sum;
 
     if (scale == 0)
         valid = 0;
 #pragma omp simd
     for (int64_t i = 0; i < valid; i++)
-        logits[i] = factor * mtlm_exp2((logits[i] - max) * MTLM_LOG2_E);
+        logits[i] = factor * shifted_exp(logits[i], shift.by);
     if (label >= 0 && label < valid)
         logits[label] -= scale;
     memset(logits + valid, 0, (n - valid) * sizeof(*logits));

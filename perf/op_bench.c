@@ -165,12 +165,12 @@ enum { NEAR = 2048, AGAIN = 2000 };
 static void add_exponentials(struct arrays *a)
 {
     for (int again = 0; again < AGAIN; again++) {
-        const mtlm_real *x = a->x;
+        const mtlm_real *x = a->x, max = a->y[0];
         mtlm_real sum = 0;
 
 #pragma omp simd reduction(+ : sum)
         for (int i = 0; i < NEAR; i++)
-            sum += mtlm_exp2(x[i]);
+            sum += mtlm_exp2((x[i] - max) * MTLM_LOG2_E);
         a->x[again % NEAR] = sum > 0 ? 0.5f : 1; /* else computed once */
     }
 }

@@ -19,7 +19,7 @@ struct bench_rates {
      * has only so many lines on their way to it. */
     double read_gbs;
     /* Of numbers that the nearest cache holds, in G/s. */
-    double exponentials; /* sum e^x */
+    double exponentials; /* sum e^(x - max) */
     double random;       /* factors of dropout */
 };
 

@@ -245,8 +245,8 @@ static void test_a_shard_of_padding_alone_adds_nothing(void **state)
 }
 
 /* 50000 logits: a sum in single precision alone would lose digits.  They rise,
- * so that every block brings a greater maximum. */
-static void test_long_rows_keep_their_digits(void **state)
+ * so that every block brings a greater maximum, from `first` on. */
+static void check_long_row(mtlm_real first)
 {
     enum { LONG = 50000 };
     struct mtlm_call call = {
@@ -258,9 +258,8 @@ static void test_long_rows_keep_their_digits(void **state)
     int32_t label = 7;
     double want = 0;
 
-    (void) state;
     for (int i = 0; i < LONG; i++) {
-        logits[i] += 2e-4 * i;
+        logits[i] += first + 2e-4f * i;
         max = fmax(max, logits[i]);
     }
     for (int i = 0; i < LONG; i++)
@@ -270,6 +269,15 @@ static void test_long_rows_keep_their_digits(void **state)
     assert_true(fabs(sums[0] / want - 1) < 4e-7);
     assert_true(sums[1] == logits[7]);
     free(logits);
+}
+
+/* Great logits, too, of which only differences count. */
+static void test_long_rows_keep_their_digits(void **state)
+{
+    (void) state;
+    check_long_row(0);
+    check_long_row(1000);
+    check_long_row(-1000);
 }
 
 /* Two rows of v tokens and some padding, which would win the maximum if it
