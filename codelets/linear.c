@@ -12,6 +12,8 @@
 #include "codelets/infer.h"
 #include "codelets/linear.h"
 #include "codelets/rows.h"
+#include "codelets/value.h"
+#include "runtime/base/least.h"
 
 static int linear_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
@@ -40,31 +42,59 @@ static double linear_fwd_flops(const struct mtlm_call *call)
     return linear_flops(&call->shape[LIN_X], &call->shape[LIN_WEIGHT]);
 }
 
+/* Rows of a weight [n, k] that a product takes at a time, as mtlm_real. */
+struct weight_rows {
+    int64_t first, rows; /* rows first .. first + rows - 1 */
+    const mtlm_real *weight;
+    mtlm_real *buffer; /* NULL: the weight is of mtlm_real */
+};
+
+/* Advances to the rows after the panel's; after none, to the first ones.
+ * Returns false behind the last row. */
+static bool next_panel(struct weight_rows *panel, const struct mtlm_call *call,
+                       const struct mtlm_shape *shape, void *weight,
+                       const struct mtlm_context *context)
+{
+    const int64_t n = shape->dim[0], k = shape->dim[1];
+    const int64_t rows = mtlm_value_panel_rows(call->value, n);
+
+    if (!panel->buffer && call->value != MTLM_REAL)
+        panel->buffer =
+            mtlm_scratch_get(context->scratch, rows * k * sizeof(mtlm_real));
+    panel->first += panel->rows;
+    panel->rows = mtlm_least(rows, n - panel->first);
+    panel->weight = mtlm_value_get(call->value, weight, panel->first * k,
+                                   panel->rows * k, panel->buffer);
+    return panel->rows > 0;
+}
+
 /* Computes y = x weight^T, or y += x weight^T if add.  A row of generated text
  * needs each weight once.  In training, a single row keeps the bits of the
  * matrix product. */
-static void compute_fwd(const struct mtlm_shape *x_shape,
-                        const struct mtlm_shape *weight_shape,
-                        const mtlm_real *x, const mtlm_real *weight, bool add,
-                        mtlm_real *y, const struct mtlm_context *context)
+static void compute_fwd(const struct mtlm_call *call, const mtlm_real *x,
+                        void *weight, bool add, mtlm_real *y,
+                        const struct mtlm_context *context)
 {
-    const int64_t m = mtlm_shape_rows(x_shape);
-    const int64_t n = weight_shape->dim[0], k = weight_shape->dim[1];
+    const struct mtlm_shape *shape = &call->shape[LIN_WEIGHT];
+    const int64_t m = mtlm_shape_rows(&call->shape[LIN_X]);
+    const int64_t n = shape->dim[0], k = shape->dim[1];
+    const bool is_row = m == 1 && context->rows > 0;
 
-    if (m > 1 || context->rows == 0) {
-        mtlm_blas_gemm(false, true, m, n, k, 1, x, k, weight, k, add, y, n);
-        return;
-    }
-    if (!add)
+    if (is_row && !add)
         memset(y, 0, n * sizeof(*y));
-    mtlm_blas_gemv_add(n, k, weight, x, y);
+    for (struct weight_rows p = {0};
+         next_panel(&p, call, shape, weight, context);)
+        if (is_row)
+            mtlm_blas_gemv_add(p.rows, k, p.weight, x, y + p.first);
+        else
+            mtlm_blas_gemm(false, true, m, p.rows, k, 1, x, k, p.weight, k, add,
+                           y + p.first, n);
 }
 
 static void linear_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
                            const struct mtlm_context *context)
 {
-    compute_fwd(&call->shape[LIN_X], &call->shape[LIN_WEIGHT], ptr[LIN_X],
-                ptr[LIN_WEIGHT], false, ptr[LIN_Y], context);
+    compute_fwd(call, ptr[LIN_X], ptr[LIN_WEIGHT], false, ptr[LIN_Y], context);
 }
 
 const struct mtlm_op mtlm_op_linear_fwd = {
@@ -73,6 +103,7 @@ const struct mtlm_op mtlm_op_linear_fwd = {
     .access = {[LIN_X] = MTLM_R, [LIN_WEIGHT] = MTLM_R, [LIN_Y] = MTLM_W},
     .dtype =
         {[LIN_X] = MTLM_VALUE, [LIN_WEIGHT] = MTLM_VALUE, [LIN_Y] = MTLM_VALUE},
+    .in_panels = {[LIN_WEIGHT] = true},
     .infer = linear_fwd_infer,
     .flops = linear_fwd_flops,
     .grad = {.call = {{.used = true,
@@ -126,8 +157,7 @@ static void linear_bias_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
 
     for (int64_t r = 0; r < m; r++)
         memcpy(y + r * n, ptr[LINB_BIAS], n * sizeof(*y));
-    compute_fwd(&call->shape[LINB_X], &call->shape[LINB_WEIGHT], ptr[LINB_X],
-                ptr[LINB_WEIGHT], true, y, context);
+    compute_fwd(call, ptr[LINB_X], ptr[LINB_WEIGHT], true, y, context);
 }
 
 const struct mtlm_op mtlm_op_linear_bias_fwd = {
@@ -141,6 +171,7 @@ const struct mtlm_op mtlm_op_linear_bias_fwd = {
               [LINB_WEIGHT] = MTLM_VALUE,
               [LINB_BIAS] = MTLM_VALUE,
               [LINB_Y] = MTLM_VALUE},
+    .in_panels = {[LINB_WEIGHT] = true},
     .infer = linear_bias_fwd_infer,
     .flops = linear_bias_fwd_flops,
     .grad = {.call = {{.used = true,
@@ -187,29 +218,30 @@ static double linear_dgrad_flops(const struct mtlm_call *call)
 }
 
 static void compute_dgrad(void *const ptr[], const struct mtlm_call *call,
-                          bool add)
+                          bool add, const struct mtlm_context *context)
 {
+    const struct mtlm_shape *shape = &call->shape[LIND_WEIGHT];
     const int64_t m = mtlm_shape_rows(&call->shape[LIND_DY]);
-    const int64_t n = call->shape[LIND_WEIGHT].dim[0];
-    const int64_t k = call->shape[LIND_WEIGHT].dim[1];
+    const int64_t n = shape->dim[0], k = shape->dim[1];
+    const mtlm_real *dy = ptr[LIND_DY];
+    struct weight_rows p = {0};
 
-    mtlm_blas_gemm(false, false, m, k, n, 1, ptr[LIND_DY], n, ptr[LIND_WEIGHT],
-                   k, add, ptr[LIND_DX], k);
+    for (; next_panel(&p, call, shape, ptr[LIND_WEIGHT], context); add = true)
+        mtlm_blas_gemm(false, false, m, k, p.rows, 1, dy + p.first, n, p.weight,
+                       k, add, ptr[LIND_DX], k);
 }
 
 static void linear_dgrad_cpu(void *const ptr[], const struct mtlm_call *call,
                              const struct mtlm_context *context)
 {
-    (void) context;
-    compute_dgrad(ptr, call, false);
+    compute_dgrad(ptr, call, false, context);
 }
 
 static void linear_dgrad_add_cpu(void *const ptr[],
                                  const struct mtlm_call *call,
                                  const struct mtlm_context *context)
 {
-    (void) context;
-    compute_dgrad(ptr, call, true);
+    compute_dgrad(ptr, call, true, context);
 }
 
 const struct mtlm_op mtlm_op_linear_dgrad = {
@@ -219,6 +251,7 @@ const struct mtlm_op mtlm_op_linear_dgrad = {
     .dtype = {[LIND_DY] = MTLM_VALUE,
               [LIND_WEIGHT] = MTLM_VALUE,
               [LIND_DX] = MTLM_VALUE},
+    .in_panels = {[LIND_WEIGHT] = true},
     .infer = linear_dgrad_infer,
     .flops = linear_dgrad_flops,
     .cpu = linear_dgrad_cpu,
@@ -233,6 +266,7 @@ const struct mtlm_op mtlm_op_linear_dgrad_add = {
     .dtype = {[LIND_DY] = MTLM_VALUE,
               [LIND_WEIGHT] = MTLM_VALUE,
               [LIND_DX] = MTLM_VALUE},
+    .in_panels = {[LIND_WEIGHT] = true},
     .infer = linear_dgrad_infer,
     .flops = linear_dgrad_flops,
     .cpu = linear_dgrad_add_cpu,

@@ -7,10 +7,15 @@
 
 #include "codelets/bf16_product.h"
 #include "codelets/value.h"
+#include "runtime/base/least.h"
 #include "runtime/base/value16.h"
 
 /* Floats in a cache line. */
 enum { ALIGN = 16 };
+
+/* Rows of a widened panel.  Caches hold more of it than of a whole matrix;
+ * fewer rows would make products slow. */
+enum { PANEL_ROWS = 512 };
 
 static mtlm_kernel *kernel_of(const struct mtlm_call *call)
 {
@@ -27,7 +32,8 @@ static bool is_wide(const struct mtlm_call *call, int i)
     const struct mtlm_op *op = mtlm_ops[call->kind];
 
     return op->dtype[i] == MTLM_VALUE && call->value != MTLM_REAL
-           && !op->cpu_typed && !op->untouched[i] && kernel_of(call) == op->cpu;
+           && !op->cpu_typed && !op->untouched[i] && !op->in_panels[i]
+           && kernel_of(call) == op->cpu;
 }
 
 static int64_t count_elems(const struct mtlm_call *call, int i)
@@ -100,6 +106,11 @@ void mtlm_value_run_cpu(void *const ptr[], const struct mtlm_call *call,
         run_one(ptr, call, context);
         ptr += mtlm_ops[call->kind]->n_operands;
     }
+}
+
+int64_t mtlm_value_panel_rows(enum mtlm_dtype type, int64_t rows)
+{
+    return type == MTLM_REAL ? rows : mtlm_least(rows, PANEL_ROWS);
 }
 
 mtlm_real *mtlm_value_get(enum mtlm_dtype type, void *values, int64_t first,

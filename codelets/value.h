@@ -23,6 +23,10 @@ size_t mtlm_value_wide_bytes(const struct mtlm_call *call);
 mtlm_real *mtlm_value_get(enum mtlm_dtype type, void *values, int64_t first,
                           int64_t n, mtlm_real *scratch);
 
+/* Returns how many rows of a matrix a kernel gets at a time: all of MTLM_REAL,
+ * else a panel. */
+int64_t mtlm_value_panel_rows(enum mtlm_dtype type, int64_t rows);
+
 /* Rounds x [n] to these elements.  Does nothing if type is MTLM_REAL: x must be
  * these elements then, as mtlm_value_get() returns them. */
 void mtlm_value_put(enum mtlm_dtype type, const mtlm_real *x, int64_t first,

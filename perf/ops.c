@@ -47,6 +47,13 @@ static void row(const struct table *t, struct bench bench)
         bench_row(&bench, &t->rates);
 }
 
+static void bf16_row(const struct table *t, struct bench bench)
+{
+    bench.note = "bf16";
+    bench.call.value = MTLM_BF16;
+    row(t, bench);
+}
+
 /* Not a product: only bytes count. */
 static void memory_row(const struct table *t, struct bench bench)
 {
@@ -88,6 +95,23 @@ static void measure_products(const struct table *t)
         row(t, fwd);
         row(t, bwd);
     }
+}
+
+/* The floor is in fp32: processors with bf16 instructions are faster. */
+static void measure_bf16_products(const struct table *t)
+{
+    const struct size *z = t->z;
+    const struct mtlm_shape x = MTLM_SHAPE(z->s, z->b, z->h);
+    const struct mtlm_shape wide = MTLM_SHAPE(z->s, z->b, z->f);
+    const struct mtlm_shape up = MTLM_SHAPE(z->f, z->h);
+    const struct mtlm_shape down = MTLM_SHAPE(z->h, z->f);
+
+    bf16_row(t, BENCH(LINEAR_FWD, x, up));
+    bf16_row(t, BENCH(LINEAR_FWD, wide, down));
+    bf16_row(t, BENCH(LINEAR_DGRAD, wide, up));
+    bf16_row(t, BENCH(LINEAR_DGRAD, x, down));
+    bf16_row(t, BENCH(LINEAR_WGRAD, x, wide, up));
+    bf16_row(t, BENCH(LINEAR_FWD, x, MTLM_SHAPE(z->v, z->h)));
 }
 
 static void measure_attention(const struct table *t)
@@ -298,6 +322,7 @@ static void measure(const struct size *z, int threads, const char *only)
            t.rates.random);
     bench_head();
     measure_products(&t);
+    measure_bf16_products(&t);
     measure_attention(&t);
     measure_attention_of_parts(&t);
     measure_rows(&t);
