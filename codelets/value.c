@@ -57,13 +57,29 @@ static size_t wide_bytes(const struct mtlm_call *call)
     return sum;
 }
 
+/* Of panels of this call alone, which the kernel widens itself. */
+static size_t panel_bytes(const struct mtlm_call *call)
+{
+    const struct mtlm_op *op = mtlm_ops[call->kind];
+    size_t sum = 0;
+
+    for (int i = 0; i < op->n_operands; i++)
+        if (op->in_panels[i] && call->value != MTLM_REAL
+            && kernel_of(call) == op->cpu)
+            sum += mtlm_value_panel_rows(call->value, call->shape[i].dim[0])
+                   * mtlm_shape_cols(&call->shape[i]) * sizeof(float);
+    return sum;
+}
+
 size_t mtlm_value_wide_bytes(const struct mtlm_call *call)
 {
     size_t most = 0;
 
-    for (; call; call = call->next)
-        if (wide_bytes(call) > most)
-            most = wide_bytes(call);
+    for (; call; call = call->next) {
+        const size_t bytes = wide_bytes(call) + panel_bytes(call);
+
+        most = bytes > most ? bytes : most;
+    }
     return most;
 }
 

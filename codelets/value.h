@@ -13,7 +13,8 @@
 void mtlm_value_run_cpu(void *const ptr[], const struct mtlm_call *call,
                         const struct mtlm_context *context);
 
-/* Returns the bytes that mtlm_value_run_cpu() takes from context->wide. */
+/* Returns the bytes of widened operands of mtlm_value_run_cpu(): in
+ * context->wide, and panels (struct mtlm_op) in context->scratch. */
 size_t mtlm_value_wide_bytes(const struct mtlm_call *call);
 
 /* For kernels that take values of any type a few at a time. */
