@@ -10,8 +10,7 @@ tiny='--model gpt-tiny --train-iters 3'
 tiny+=' --eval-iters 0 --seq-length 32'
 one="--num-layers 1 --global-batch-size 1"
 export tiny one PATH
-# A rank without mpirun, and no core files.
-export OMPI_MCA_ess_singleton_isolated=1
+# No core files.
 ulimit -c 0
 
 # The lines of advice behind a lack of memory, argp's pointer to --help, and

@@ -1,4 +1,4 @@
-/* Reads what mpirun and srun tell by environment variables. */
+/* Environment variables: what mpirun and srun tell, and what Open MPI reads. */
 
 #include "config.h"
 
@@ -44,6 +44,14 @@ int mtlm_launcher_together(void)
                                              "SLURM_STEP_NUM_TASKS", NULL};
 
     return at_least_one(first_of(names, 1));
+}
+
+void mtlm_launcher_prepare_mpi(void)
+{
+    /* Processes of a launcher that MPI does not hear are alone for MPI. */
+    setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
+    if (mtlm_launcher_rank() < 0)
+        setenv("OMPI_MCA_orte_create_session_dirs", "0", 0);
 }
 
 int mtlm_launcher_apart(int together, int ranks, struct mtlm_error *err)

@@ -21,6 +21,12 @@ int mtlm_launcher_on_host(void);
  * variables itself. */
 int mtlm_launcher_together(void);
 
+/* Before MPI starts: sets variables for Open MPI 4 that the user has not set. A
+ * process without a launcher starts without a daemon, since it spawns nothing,
+ * and without directories under TMPDIR.  All jobs of a user share one of these
+ * directories: a job that ends removes it while another one starts. */
+void mtlm_launcher_prepare_mpi(void);
+
 /* Checks that MPI connects the processes that the launcher started together.
  * Returns -1 and MTLM_EXIT_USAGE when MPI sees ranks = 1 of several processes:
  * launcher and MPI do not speak the same protocol, and each process would do

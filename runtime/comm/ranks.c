@@ -10,6 +10,7 @@
 
 #include "runtime/base/memory.h"
 #include "runtime/comm/activity.h"
+#include "runtime/comm/launcher.h"
 #include "runtime/comm/pulse.h"
 #include "runtime/comm/ranks_private.h"
 #include "runtime/comm/watchdog.h"
@@ -133,6 +134,7 @@ struct mtlm_ranks *mtlm_ranks_start(int *argc, char ***argv)
     struct mtlm_ranks *ranks = mtlm_calloc(1, sizeof(*ranks));
     int provided;
 
+    mtlm_launcher_prepare_mpi();
     BLOCK_IN_MPI("all ranks to start",
                  MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &provided));
     if (provided < MPI_THREAD_SERIALIZED)

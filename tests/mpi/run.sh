@@ -4,7 +4,7 @@
 set -eu
 
 # Open MPI as a user has it.
-unset OMPI_MCA_pml OMPI_MCA_btl OMPI_MCA_ess_singleton_isolated
+unset OMPI_MCA_pml OMPI_MCA_btl
 
 run=$srcdir/launch/run
 work=$(mktemp -d)

@@ -20,7 +20,6 @@ trap 'exit 1' INT TERM HUP
 # Between two machines there is no shared memory; two nodes that are one would
 # give its files the same names.
 export OMPI_MCA_btl=self,tcp
-unset OMPI_MCA_ess_singleton_isolated
 cluster 2 16 || {
     fail "the cluster does not start: $(cat daemons)"
     finish
