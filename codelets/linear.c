@@ -11,9 +11,9 @@
 #include "codelets/blas.h"
 #include "codelets/infer.h"
 #include "codelets/linear.h"
+#include "codelets/linear_walk.h"
 #include "codelets/rows.h"
 #include "codelets/value.h"
-#include "runtime/base/least.h"
 
 static int linear_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
@@ -42,59 +42,35 @@ static double linear_fwd_flops(const struct mtlm_call *call)
     return linear_flops(&call->shape[LIN_X], &call->shape[LIN_WEIGHT]);
 }
 
-/* Rows of a weight [n, k] that a product takes at a time, as mtlm_real. */
-struct weight_rows {
-    int64_t first, rows; /* rows first .. first + rows - 1 */
-    const mtlm_real *weight;
-    mtlm_real *buffer; /* NULL: the weight is of mtlm_real */
-};
-
-/* Advances to the rows after the panel's; after none, to the first ones.
- * Returns false behind the last row. */
-static bool next_panel(struct weight_rows *panel, const struct mtlm_call *call,
-                       const struct mtlm_shape *shape, void *weight,
-                       const struct mtlm_context *context)
+static void set_rows(const struct mtlm_linear_operand *y, void *bias)
 {
-    const int64_t n = shape->dim[0], k = shape->dim[1];
-    const int64_t rows = mtlm_value_panel_rows(call->value, n);
+    const mtlm_real *row =
+        mtlm_value_get(y->type, bias, y->col, y->cols, y->at);
 
-    if (!panel->buffer && call->value != MTLM_REAL)
-        panel->buffer =
-            mtlm_scratch_get(context->scratch, rows * k * sizeof(mtlm_real));
-    panel->first += panel->rows;
-    panel->rows = mtlm_least(rows, n - panel->first);
-    panel->weight = mtlm_value_get(call->value, weight, panel->first * k,
-                                   panel->rows * k, panel->buffer);
-    return panel->rows > 0;
+    for (int64_t r = 0; r < y->rows; r++)
+        if (y->at + r * y->ld != row) /* widened there */
+            memcpy(y->at + r * y->ld, row, y->cols * sizeof(*row));
 }
 
-/* Computes y = x weight^T, or y += x weight^T if add.  A row of generated text
- * needs each weight once.  In training, a single row keeps the bits of the
- * matrix product. */
-static void compute_fwd(const struct mtlm_call *call, const mtlm_real *x,
-                        void *weight, bool add, mtlm_real *y,
-                        const struct mtlm_context *context)
+/* Computes the walk's product; plus bias [n] unless bias is NULL.  Adding the
+ * product to rows of the bias is as fast as writing the product: the library
+ * would zero the result first. */
+static void compute(struct mtlm_linear_walk walk, void *bias,
+                    const struct mtlm_context *context)
 {
-    const struct mtlm_shape *shape = &call->shape[LIN_WEIGHT];
-    const int64_t m = mtlm_shape_rows(&call->shape[LIN_X]);
-    const int64_t n = shape->dim[0], k = shape->dim[1];
-    const bool is_row = m == 1 && context->rows > 0;
-
-    if (is_row && !add)
-        memset(y, 0, n * sizeof(*y));
-    for (struct weight_rows p = {0};
-         next_panel(&p, call, shape, weight, context);)
-        if (is_row)
-            mtlm_blas_gemv_add(p.rows, k, p.weight, x, y + p.first);
-        else
-            mtlm_blas_gemm(false, true, m, p.rows, k, 1, x, k, p.weight, k, add,
-                           y + p.first, n);
+    mtlm_linear_walk_begin(&walk, context);
+    while (mtlm_linear_walk_next(&walk)) {
+        if (bias && walk.starts)
+            set_rows(&walk.y, bias);
+        mtlm_linear_walk_multiply(&walk, bias);
+    }
 }
 
 static void linear_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
                            const struct mtlm_context *context)
 {
-    compute_fwd(call, ptr[LIN_X], ptr[LIN_WEIGHT], false, ptr[LIN_Y], context);
+    compute(mtlm_linear_walk_fwd(call, ptr[LIN_X], ptr[LIN_WEIGHT], ptr[LIN_Y]),
+            NULL, context);
 }
 
 const struct mtlm_op mtlm_op_linear_fwd = {
@@ -103,7 +79,7 @@ const struct mtlm_op mtlm_op_linear_fwd = {
     .access = {[LIN_X] = MTLM_R, [LIN_WEIGHT] = MTLM_R, [LIN_Y] = MTLM_W},
     .dtype =
         {[LIN_X] = MTLM_VALUE, [LIN_WEIGHT] = MTLM_VALUE, [LIN_Y] = MTLM_VALUE},
-    .in_panels = {[LIN_WEIGHT] = true},
+    .wide_bytes = mtlm_linear_walk_fwd_bytes,
     .infer = linear_fwd_infer,
     .flops = linear_fwd_flops,
     .grad = {.call = {{.used = true,
@@ -146,18 +122,12 @@ static double linear_bias_fwd_flops(const struct mtlm_call *call)
     return linear_flops(&call->shape[LINB_X], &call->shape[LINB_WEIGHT]);
 }
 
-/* Adds the product to rows of the bias.  That is as fast as writing the
- * product: the library would zero y first. */
 static void linear_bias_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
                                 const struct mtlm_context *context)
 {
-    const int64_t m = mtlm_shape_rows(&call->shape[LINB_X]);
-    const int64_t n = call->shape[LINB_WEIGHT].dim[0];
-    mtlm_real *y = ptr[LINB_Y];
-
-    for (int64_t r = 0; r < m; r++)
-        memcpy(y + r * n, ptr[LINB_BIAS], n * sizeof(*y));
-    compute_fwd(call, ptr[LINB_X], ptr[LINB_WEIGHT], true, y, context);
+    compute(
+        mtlm_linear_walk_fwd(call, ptr[LINB_X], ptr[LINB_WEIGHT], ptr[LINB_Y]),
+        ptr[LINB_BIAS], context);
 }
 
 const struct mtlm_op mtlm_op_linear_bias_fwd = {
@@ -171,7 +141,7 @@ const struct mtlm_op mtlm_op_linear_bias_fwd = {
               [LINB_WEIGHT] = MTLM_VALUE,
               [LINB_BIAS] = MTLM_VALUE,
               [LINB_Y] = MTLM_VALUE},
-    .in_panels = {[LINB_WEIGHT] = true},
+    .wide_bytes = mtlm_linear_walk_fwd_bytes,
     .infer = linear_bias_fwd_infer,
     .flops = linear_bias_fwd_flops,
     .grad = {.call = {{.used = true,
@@ -217,31 +187,21 @@ static double linear_dgrad_flops(const struct mtlm_call *call)
     return linear_flops(&call->shape[LIND_DY], &call->shape[LIND_WEIGHT]);
 }
 
-static void compute_dgrad(void *const ptr[], const struct mtlm_call *call,
-                          bool add, const struct mtlm_context *context)
-{
-    const struct mtlm_shape *shape = &call->shape[LIND_WEIGHT];
-    const int64_t m = mtlm_shape_rows(&call->shape[LIND_DY]);
-    const int64_t n = shape->dim[0], k = shape->dim[1];
-    const mtlm_real *dy = ptr[LIND_DY];
-    struct weight_rows p = {0};
-
-    for (; next_panel(&p, call, shape, ptr[LIND_WEIGHT], context); add = true)
-        mtlm_blas_gemm(false, false, m, k, p.rows, 1, dy + p.first, n, p.weight,
-                       k, add, ptr[LIND_DX], k);
-}
-
 static void linear_dgrad_cpu(void *const ptr[], const struct mtlm_call *call,
                              const struct mtlm_context *context)
 {
-    compute_dgrad(ptr, call, false, context);
+    compute(mtlm_linear_walk_dgrad(call, ptr[LIND_DY], ptr[LIND_WEIGHT],
+                                   ptr[LIND_DX], false),
+            NULL, context);
 }
 
 static void linear_dgrad_add_cpu(void *const ptr[],
                                  const struct mtlm_call *call,
                                  const struct mtlm_context *context)
 {
-    compute_dgrad(ptr, call, true, context);
+    compute(mtlm_linear_walk_dgrad(call, ptr[LIND_DY], ptr[LIND_WEIGHT],
+                                   ptr[LIND_DX], true),
+            NULL, context);
 }
 
 const struct mtlm_op mtlm_op_linear_dgrad = {
@@ -251,7 +211,7 @@ const struct mtlm_op mtlm_op_linear_dgrad = {
     .dtype = {[LIND_DY] = MTLM_VALUE,
               [LIND_WEIGHT] = MTLM_VALUE,
               [LIND_DX] = MTLM_VALUE},
-    .in_panels = {[LIND_WEIGHT] = true},
+    .wide_bytes = mtlm_linear_walk_dgrad_bytes,
     .infer = linear_dgrad_infer,
     .flops = linear_dgrad_flops,
     .cpu = linear_dgrad_cpu,
@@ -266,7 +226,7 @@ const struct mtlm_op mtlm_op_linear_dgrad_add = {
     .dtype = {[LIND_DY] = MTLM_VALUE,
               [LIND_WEIGHT] = MTLM_VALUE,
               [LIND_DX] = MTLM_VALUE},
-    .in_panels = {[LIND_WEIGHT] = true},
+    .wide_bytes = mtlm_linear_walk_dgrad_bytes,
     .infer = linear_dgrad_infer,
     .flops = linear_dgrad_flops,
     .cpu = linear_dgrad_add_cpu,
@@ -297,12 +257,10 @@ static double linear_wgrad_flops(const struct mtlm_call *call)
 static void linear_wgrad_cpu(void *const ptr[], const struct mtlm_call *call,
                              const struct mtlm_context *context)
 {
-    const int64_t m = mtlm_shape_rows(&call->shape[LINW_X]);
-    const int64_t n = call->shape[LINW_DWEIGHT].dim[0];
-    const int64_t k = call->shape[LINW_DWEIGHT].dim[1];
-
-    mtlm_blas_gemm(true, false, n, k, m, 1, ptr[LINW_DY], n, ptr[LINW_X], k,
-                   mtlm_linear_adds(call, context), ptr[LINW_DWEIGHT], k);
+    compute(mtlm_linear_walk_wgrad(call, ptr[LINW_X], ptr[LINW_DY],
+                                   ptr[LINW_DWEIGHT],
+                                   mtlm_linear_adds(call, context)),
+            NULL, context);
 }
 
 const struct mtlm_op mtlm_op_linear_wgrad = {
@@ -310,6 +268,7 @@ const struct mtlm_op mtlm_op_linear_wgrad = {
     .n_operands = LINW_COUNT,
     .access = {[LINW_X] = MTLM_R, [LINW_DY] = MTLM_R, [LINW_DWEIGHT] = MTLM_RW},
     .dtype = {[LINW_X] = MTLM_VALUE, [LINW_DY] = MTLM_VALUE},
+    .wide_bytes = mtlm_linear_walk_wgrad_bytes,
     .infer = linear_wgrad_infer,
     .flops = linear_wgrad_flops,
     .cpu = linear_wgrad_cpu,
@@ -333,10 +292,14 @@ static void linear_bias_wgrad_cpu(void *const ptr[],
                                   const struct mtlm_call *call,
                                   const struct mtlm_context *context)
 {
+    const int64_t m = mtlm_shape_rows(&call->shape[LINW_DY]);
+    const int64_t n = mtlm_shape_cols(&call->shape[LINW_DY]);
+
     linear_wgrad_cpu(ptr, call, context);
-    mtlm_rows_add(ptr[LINW_DBIAS], ptr[LINW_DY],
-                  mtlm_shape_rows(&call->shape[LINW_DY]),
-                  mtlm_shape_cols(&call->shape[LINW_DY]));
+    if (call->value == MTLM_REAL)
+        mtlm_rows_add(ptr[LINW_DBIAS], ptr[LINW_DY], m, n);
+    else
+        mtlm_rows_add_16(ptr[LINW_DBIAS], call->value, ptr[LINW_DY], m, n);
 }
 
 const struct mtlm_op mtlm_op_linear_bias_wgrad = {
@@ -347,6 +310,7 @@ const struct mtlm_op mtlm_op_linear_bias_wgrad = {
                [LINW_DWEIGHT] = MTLM_RW,
                [LINW_DBIAS] = MTLM_RW},
     .dtype = {[LINW_X] = MTLM_VALUE, [LINW_DY] = MTLM_VALUE},
+    .wide_bytes = mtlm_linear_walk_wgrad_bytes,
     .infer = linear_bias_wgrad_infer,
     .flops = linear_wgrad_flops,
     .cpu = linear_bias_wgrad_cpu,

@@ -18,6 +18,12 @@
 #include "codelets/infer.h"
 #include "codelets/linear.h"
 #include "codelets/linear_gelu.h"
+#include "codelets/linear_walk.h"
+#include "codelets/value.h"
+#include "runtime/base/least.h"
+
+/* Elements converted at a time; they stay in the nearest cache. */
+enum { BLOCK = 1024 };
 
 _Static_assert((int) LG_X == (int) LINB_X
                    && (int) LG_WEIGHT == (int) LINB_WEIGHT
@@ -69,17 +75,45 @@ static void exact_row(mtlm_real *pre, const mtlm_real *bias, mtlm_real *y,
     }
 }
 
+/* Adds the bias to cols columns of the panel's part of pre, from c on, and
+ * writes the GELU to y. */
+static void apply_gelu(const struct mtlm_call *call,
+                       const struct mtlm_linear_operand *pre, int64_t c,
+                       int64_t cols, const mtlm_real *bias, void *y)
+{
+    const int64_t n = mtlm_shape_cols(&call->shape[LG_PRE]);
+
+    for (int64_t r = 0; r < pre->rows; r++) {
+        const int64_t first = r * n + pre->col + c;
+        mtlm_real buffer[BLOCK];
+        mtlm_real *to =
+            call->value == MTLM_REAL ? (mtlm_real *) y + first : buffer;
+
+        (call->attr.gelu.exact ? exact_row : tanh_row)(
+            pre->at + r * pre->ld + c, bias, to, cols);
+        mtlm_value_put(call->value, to, first, cols, y);
+    }
+}
+
 static void linear_gelu_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
                                 const struct mtlm_context *context)
 {
-    const int64_t rows = mtlm_shape_rows(&call->shape[LG_PRE]);
-    const int64_t n = mtlm_shape_cols(&call->shape[LG_PRE]);
-    mtlm_real *pre = ptr[LG_PRE], *y = ptr[LG_Y];
+    struct mtlm_linear_walk walk =
+        mtlm_linear_walk_fwd(call, ptr[LG_X], ptr[LG_WEIGHT], ptr[LG_PRE]);
 
-    mtlm_op_linear_fwd.cpu((void *[]){ptr[LG_X], ptr[LG_WEIGHT], pre}, call,
-                           context);
-    for (int64_t r = 0; r < rows; r++, pre += n, y += n)
-        (call->attr.gelu.exact ? exact_row : tanh_row)(pre, ptr[LG_BIAS], y, n);
+    mtlm_linear_walk_begin(&walk, context);
+    while (mtlm_linear_walk_next(&walk)) {
+        mtlm_linear_walk_multiply(&walk, false);
+        for (int64_t c = 0; walk.ends && c < walk.y.cols; c += BLOCK) {
+            const int64_t cols = mtlm_least(BLOCK, walk.y.cols - c);
+            mtlm_real bias[BLOCK];
+
+            apply_gelu(call, &walk.y, c, cols,
+                       mtlm_value_get(call->value, ptr[LG_BIAS], walk.y.col + c,
+                                      cols, bias),
+                       ptr[LG_Y]);
+        }
+    }
 }
 
 const struct mtlm_op mtlm_op_linear_gelu_fwd = {
@@ -95,7 +129,7 @@ const struct mtlm_op mtlm_op_linear_gelu_fwd = {
               [LG_BIAS] = MTLM_VALUE,
               [LG_PRE] = MTLM_VALUE,
               [LG_Y] = MTLM_VALUE},
-    .in_panels = {[LG_WEIGHT] = true},
+    .wide_bytes = mtlm_linear_walk_fwd_bytes,
     .infer = linear_gelu_fwd_infer,
     .flops = linear_gelu_fwd_flops,
     .grad = {.call = {{.used = true,
@@ -151,7 +185,7 @@ const struct mtlm_op mtlm_op_gelu_linear_fwd = {
               [GL_PRE] = MTLM_VALUE,
               [GL_Y] = MTLM_VALUE},
     .untouched = {[GL_PRE] = true},
-    .in_panels = {[GL_WEIGHT] = true},
+    .wide_bytes = mtlm_linear_walk_fwd_bytes,
     .infer = gelu_linear_fwd_infer,
     .flops = gelu_linear_fwd_flops,
     .grad = {.call = {{.used = true,
@@ -209,17 +243,38 @@ static void times_exact_slope(mtlm_real *d, const mtlm_real *pre, int64_t n)
         d[i] *= mtlm_gelu_exact_slope(pre[i]);
 }
 
+/* Multiplies the panel's part of the gradient of y by GELU's slope at pre. */
+static void apply_slope(const struct mtlm_call *call,
+                        const struct mtlm_linear_operand *d, void *pre)
+{
+    const int64_t k = mtlm_shape_cols(&call->shape[GLD_PRE]);
+
+    for (int64_t r = 0; r < d->rows; r++)
+        for (int64_t c = 0; c < d->cols; c += BLOCK) {
+            const int64_t cols = mtlm_least(BLOCK, d->cols - c);
+            mtlm_real buffer[BLOCK];
+
+            (call->attr.gelu.exact ? times_exact_slope : times_slope)(
+                d->at + r * d->ld + c,
+                mtlm_value_get(call->value, pre, r * k + d->col + c, cols,
+                               buffer),
+                cols);
+        }
+}
+
 static void gelu_linear_dgrad_cpu(void *const ptr[],
                                   const struct mtlm_call *call,
                                   const struct mtlm_context *context)
 {
-    const int64_t n = mtlm_shape_elems(&call->shape[GLD_PRE]);
-    mtlm_real *d = ptr[GLD_DPRE];
+    struct mtlm_linear_walk walk = mtlm_linear_walk_dgrad(
+        call, ptr[GLD_DY], ptr[GLD_WEIGHT], ptr[GLD_DPRE], false);
 
-    mtlm_op_linear_dgrad.cpu((void *[]){ptr[GLD_DY], ptr[GLD_WEIGHT], d}, call,
-                             context);
-    (call->attr.gelu.exact ? times_exact_slope : times_slope)(d, ptr[GLD_PRE],
-                                                              n);
+    mtlm_linear_walk_begin(&walk, context);
+    while (mtlm_linear_walk_next(&walk)) {
+        mtlm_linear_walk_multiply(&walk, false);
+        if (walk.ends)
+            apply_slope(call, &walk.x, ptr[GLD_PRE]);
+    }
 }
 
 const struct mtlm_op mtlm_op_gelu_linear_dgrad = {
@@ -233,7 +288,7 @@ const struct mtlm_op mtlm_op_gelu_linear_dgrad = {
               [GLD_WEIGHT] = MTLM_VALUE,
               [GLD_PRE] = MTLM_VALUE,
               [GLD_DPRE] = MTLM_VALUE},
-    .in_panels = {[GLD_WEIGHT] = true},
+    .wide_bytes = mtlm_linear_walk_dgrad_bytes,
     .infer = gelu_linear_dgrad_infer,
     .flops = gelu_linear_dgrad_flops,
     .cpu = gelu_linear_dgrad_cpu,

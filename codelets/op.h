@@ -388,9 +388,10 @@ struct mtlm_op {
     bool shared[MTLM_MAX_OPERANDS]; /* one tensor for all calls of a task */
     /* No kernel reads the operand: only the gradient rule needs the operand. */
     bool untouched[MTLM_MAX_OPERANDS];
-    /* cpu takes the MTLM_VALUE operand with type call->value and widens a panel
-     * at a time (mtlm_value_panel_rows()). */
-    bool in_panels[MTLM_MAX_OPERANDS];
+    /* Returns the bytes of context->scratch in which cpu itself widens
+     * MTLM_VALUE operands; NULL: cpu does not.  With this function cpu is as
+     * cpu_typed says. */
+    size_t (*wide_bytes)(const struct mtlm_call *call);
 
     /* Checks the shapes of the given operands and sets the shapes of created
      * operands.  Returns 0, or -1 with the reason in err. */

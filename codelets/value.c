@@ -7,15 +7,10 @@
 
 #include "codelets/bf16_product.h"
 #include "codelets/value.h"
-#include "runtime/base/least.h"
 #include "runtime/base/value16.h"
 
 /* Floats in a cache line. */
 enum { ALIGN = 16 };
-
-/* Rows of a widened panel.  Caches hold more of it than of a whole matrix;
- * fewer rows would make products slow. */
-enum { PANEL_ROWS = 512 };
 
 static mtlm_kernel *kernel_of(const struct mtlm_call *call)
 {
@@ -32,7 +27,7 @@ static bool is_wide(const struct mtlm_call *call, int i)
     const struct mtlm_op *op = mtlm_ops[call->kind];
 
     return op->dtype[i] == MTLM_VALUE && call->value != MTLM_REAL
-           && !op->cpu_typed && !op->untouched[i] && !op->in_panels[i]
+           && !op->cpu_typed && !op->untouched[i] && !op->wide_bytes
            && kernel_of(call) == op->cpu;
 }
 
@@ -57,18 +52,15 @@ static size_t wide_bytes(const struct mtlm_call *call)
     return sum;
 }
 
-/* Of panels of this call alone, which the kernel widens itself. */
-static size_t panel_bytes(const struct mtlm_call *call)
+/* Of this call alone, in the kernel's own scratch. */
+static size_t kernel_bytes(const struct mtlm_call *call)
 {
     const struct mtlm_op *op = mtlm_ops[call->kind];
-    size_t sum = 0;
 
-    for (int i = 0; i < op->n_operands; i++)
-        if (op->in_panels[i] && call->value != MTLM_REAL
-            && kernel_of(call) == op->cpu)
-            sum += mtlm_value_panel_rows(call->value, call->shape[i].dim[0])
-                   * mtlm_shape_cols(&call->shape[i]) * sizeof(float);
-    return sum;
+    return op->wide_bytes && call->value != MTLM_REAL
+                   && kernel_of(call) == op->cpu
+               ? op->wide_bytes(call)
+               : 0;
 }
 
 size_t mtlm_value_wide_bytes(const struct mtlm_call *call)
@@ -76,7 +68,7 @@ size_t mtlm_value_wide_bytes(const struct mtlm_call *call)
     size_t most = 0;
 
     for (; call; call = call->next) {
-        const size_t bytes = wide_bytes(call) + panel_bytes(call);
+        const size_t bytes = wide_bytes(call) + kernel_bytes(call);
 
         most = bytes > most ? bytes : most;
     }
@@ -122,11 +114,6 @@ void mtlm_value_run_cpu(void *const ptr[], const struct mtlm_call *call,
         run_one(ptr, call, context);
         ptr += mtlm_ops[call->kind]->n_operands;
     }
-}
-
-int64_t mtlm_value_panel_rows(enum mtlm_dtype type, int64_t rows)
-{
-    return type == MTLM_REAL ? rows : mtlm_least(rows, PANEL_ROWS);
 }
 
 mtlm_real *mtlm_value_get(enum mtlm_dtype type, void *values, int64_t first,

@@ -14,7 +14,8 @@ void mtlm_value_run_cpu(void *const ptr[], const struct mtlm_call *call,
                         const struct mtlm_context *context);
 
 /* Returns the bytes of widened operands of mtlm_value_run_cpu(): in
- * context->wide, and panels (struct mtlm_op) in context->scratch. */
+ * context->wide, and of kernels that widen (struct mtlm_op) in
+ * context->scratch. */
 size_t mtlm_value_wide_bytes(const struct mtlm_call *call);
 
 /* For kernels that take values of any type a few at a time. */
@@ -23,10 +24,6 @@ size_t mtlm_value_wide_bytes(const struct mtlm_call *call);
  * MTLM_REAL, else widened in scratch [n]. */
 mtlm_real *mtlm_value_get(enum mtlm_dtype type, void *values, int64_t first,
                           int64_t n, mtlm_real *scratch);
-
-/* Returns how many rows of a matrix a kernel gets at a time: all of MTLM_REAL,
- * else a panel. */
-int64_t mtlm_value_panel_rows(enum mtlm_dtype type, int64_t rows);
 
 /* Rounds x [n] to these elements.  Does nothing if type is MTLM_REAL: x must be
  * these elements then, as mtlm_value_get() returns them. */

@@ -152,87 +152,6 @@ static void test_logits_and_tables_are_not_widened(void **state)
     }
 }
 
-/* A weight [N, K] longer than what a product widens at a time, of numbers of
- * the 16-bit type; x [M, K], y [M, N]. */
-enum { M = 3, N_LONG = 1100, K = 5 };
-
-/* y = x weight^T, in fp64 but for the last rounding. */
-static void check_long_forward(enum mtlm_dtype type, double precision)
-{
-    struct mtlm_call call = {
-        .kind = MTLM_OP_LINEAR_FWD,
-        .value = type,
-        .shape = {MTLM_SHAPE(M, K), MTLM_SHAPE(N_LONG, K)}};
-    mtlm_real *x = new_normal(M * K, 1), *weight = new_normal(N_LONG * K, 2);
-    uint16_t *x16 = narrow(type, x, M * K);
-    uint16_t *weight16 = narrow(type, weight, N_LONG * K);
-    uint16_t *y16 = mtlm_calloc(M * N_LONG, sizeof(*y16));
-    mtlm_real *y = new_undefined(M * N_LONG);
-
-    mtlm_value16_widen(type, x16, M * K, x);
-    mtlm_value16_widen(type, weight16, N_LONG * K, weight);
-    run_op(call, (void *[]){x16, weight16, y16}, 0);
-    mtlm_value16_widen(type, y16, M * N_LONG, y);
-    for (int r = 0; r < M; r++)
-        for (int n = 0; n < N_LONG; n++) {
-            double want = 0;
-
-            for (int k = 0; k < K; k++)
-                want += (double) x[r * K + k] * weight[n * K + k];
-            assert_true(fabs(y[r * N_LONG + n] - want)
-                        <= precision * fabs(want) + 1e-6);
-        }
-    free(x), free(x16), free(weight), free(weight16), free(y), free(y16);
-}
-
-/* dx += dy weight. */
-static void check_long_gradient(enum mtlm_dtype type, double precision)
-{
-    struct mtlm_call call = {.kind = MTLM_OP_LINEAR_DGRAD_ADD,
-                             .value = type,
-                             .shape = {MTLM_SHAPE(M, N_LONG),
-                                       MTLM_SHAPE(N_LONG, K),
-                                       MTLM_SHAPE(M, K)}};
-    mtlm_real *dy = new_normal(M * N_LONG, 1), *dx = new_normal(M * K, 3);
-    mtlm_real *weight = new_normal(N_LONG * K, 2), *got = new_undefined(M * K);
-    uint16_t *dy16 = narrow(type, dy, M * N_LONG);
-    uint16_t *weight16 = narrow(type, weight, N_LONG * K);
-    uint16_t *dx16 = narrow(type, dx, M * K);
-
-    mtlm_value16_widen(type, dy16, M * N_LONG, dy);
-    mtlm_value16_widen(type, weight16, N_LONG * K, weight);
-    mtlm_value16_widen(type, dx16, M * K, dx);
-    run_op(call, (void *[]){dy16, weight16, dx16}, 0);
-    mtlm_value16_widen(type, dx16, M * K, got);
-    for (int r = 0; r < M; r++)
-        for (int k = 0; k < K; k++) {
-            double want = dx[r * K + k];
-
-            for (int n = 0; n < N_LONG; n++)
-                want += (double) dy[r * N_LONG + n] * weight[n * K + k];
-            assert_true(fabs(got[r * K + k] - want)
-                        <= precision * fabs(want) + 1e-4);
-        }
-    free(dy), free(dy16), free(weight), free(weight16), free(dx), free(dx16);
-    free(got);
-}
-
-static void test_products_widen_long_weights_in_panels(void **state)
-{
-    const double bf16 = 0x1p-8, f16 = 0x1p-11;
-    struct mtlm_call call = {
-        .kind = MTLM_OP_LINEAR_FWD,
-        .value = MTLM_F16,
-        .shape = {MTLM_SHAPE(1, 1), MTLM_SHAPE(5000, 1), MTLM_SHAPE(1, 5000)}};
-
-    (void) state;
-    check_long_forward(MTLM_BF16, bf16);
-    check_long_forward(MTLM_F16, f16);
-    check_long_gradient(MTLM_BF16, bf16);
-    check_long_gradient(MTLM_F16, f16);
-    assert_true(mtlm_value_wide_bytes(&call) < 2 * 5000 * sizeof(mtlm_real));
-}
-
 /* 300 steps of 1e-5 (within 2e-3) from 1: no single one changes a weight of 16
  * bit, whose neighbours are 2^-8 and 2^-11 away.  The piece is elements 3 .. 7
  * of 10. */
@@ -429,7 +348,6 @@ int main(void)
         cmocka_unit_test(test_kernels_take_16_bit_operands),
         cmocka_unit_test(test_blocks_of_values_are_rounded),
         cmocka_unit_test(test_logits_and_tables_are_not_widened),
-        cmocka_unit_test(test_products_widen_long_weights_in_panels),
         cmocka_unit_test(test_masters_add_up_steps_that_weights_do_not_show),
         cmocka_unit_test(test_the_scale_follows_overflows),
         cmocka_unit_test(test_norm_and_clipping_are_of_unscaled_gradients),

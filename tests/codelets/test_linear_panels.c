@@ -1,0 +1,234 @@
+/* Linear layers whose 16-bit operands are longer than a panel (linear_walk.h):
+ * the products against sums in double, and all operations against the kernels
+ * of mtlm_real on the same numbers. */
+
+#include "config.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "codelets/value.h"
+#include "runtime/base/value16.h"
+#include "tests/codelets/support.h"
+
+/* x [M, k], y [M, n], weight [n, k]: one of n and k is LONG, longer than any
+ * panel and no multiple of one. */
+enum { M = 3, SHORT = 5, LONG = 3500 };
+
+static const struct size {
+    int64_t n, k;
+} sizes[] = {{LONG, SHORT}, {SHORT, LONG}};
+
+enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
+
+static const struct type {
+    enum mtlm_dtype type;
+    double precision; /* of rounding, relative */
+} types[] = {{MTLM_BF16, 0x1p-8}, {MTLM_F16, 0x1p-11}};
+
+enum { TYPES = sizeof(types) / sizeof(types[0]) };
+
+/* An operand of a call on 16-bit values, and of the same call on mtlm_real. */
+struct operand {
+    int64_t n;
+    bool is_value;
+    mtlm_real *wide;
+    void *given;
+};
+
+/* Numbers of the 16-bit type where operand i is a value. */
+static struct operand new_operand(const struct mtlm_call *call, int i)
+{
+    struct operand o = {.n = mtlm_shape_elems(&call->shape[i]),
+                        .is_value =
+                            mtlm_ops[call->kind]->dtype[i] == MTLM_VALUE};
+
+    o.wide = new_normal(o.n, 10 + i);
+    if (o.is_value) {
+        o.given = mtlm_calloc(o.n, sizeof(uint16_t));
+        mtlm_value16_round(call->value, o.wide, o.n, o.given);
+        mtlm_value16_widen(call->value, o.given, o.n, o.wide);
+    } else {
+        o.given = new_normal(o.n, 10 + i);
+    }
+    return o;
+}
+
+static void free_operand(struct operand o)
+{
+    free(o.wide);
+    free(o.given);
+}
+
+/* Returns what the call on 16-bit values has left, as mtlm_real. */
+static mtlm_real *new_result(const struct mtlm_call *call,
+                             const struct operand *o)
+{
+    mtlm_real *got = new_undefined(o->n);
+
+    if (o->is_value)
+        mtlm_value16_widen(call->value, o->given, o->n, got);
+    else
+        for (int64_t i = 0; i < o->n; i++)
+            got[i] = ((mtlm_real *) o->given)[i];
+    return got;
+}
+
+/* Fails unless got is near want: rounded, where it is a value. */
+static void check_near(const struct operand *o, const mtlm_real *got,
+                       double want, int64_t i, double precision)
+{
+    const double bound = (o->is_value ? precision : 1e-5) * fabs(want);
+
+    assert_true(fabs(got[i] - want) <= bound + 5e-4);
+}
+
+static void check_op(struct mtlm_call call, double precision)
+{
+    const int operands = mtlm_ops[call.kind]->n_operands;
+    struct operand o[MTLM_MAX_OPERANDS];
+    void *wide[MTLM_MAX_OPERANDS], *given[MTLM_MAX_OPERANDS];
+    struct mtlm_call real;
+    struct mtlm_error err;
+
+    assert_int_equal(mtlm_call_infer(&call, &err), 0);
+    real = call;
+    real.value = MTLM_REAL;
+    for (int i = 0; i < operands; i++) {
+        o[i] = new_operand(&call, i);
+        wide[i] = o[i].wide;
+        given[i] = o[i].given;
+    }
+    run_op(real, wide, 0);
+    run_op(call, given, 0);
+    for (int i = 0; i < operands; i++) {
+        mtlm_real *got = new_result(&call, &o[i]);
+
+        for (int64_t e = 0; e < o[i].n; e++)
+            check_near(&o[i], got, o[i].wide[e], e, precision);
+        free(got);
+        free_operand(o[i]);
+    }
+}
+
+static void test_all_operations_like_those_of_real_numbers(void **state)
+{
+    (void) state;
+    for (int t = 0; t < TYPES; t++)
+        for (int s = 0; s < SIZES; s++) {
+            const struct mtlm_shape x = MTLM_SHAPE(M, sizes[s].k);
+            const struct mtlm_shape y = MTLM_SHAPE(M, sizes[s].n);
+            const struct mtlm_shape w = MTLM_SHAPE(sizes[s].n, sizes[s].k);
+            const struct mtlm_shape n = MTLM_SHAPE(sizes[s].n);
+            const struct mtlm_call calls[] = {
+                {.kind = MTLM_OP_LINEAR_FWD, .shape = {x, w}},
+                {.kind = MTLM_OP_LINEAR_BIAS_FWD, .shape = {x, w, n}},
+                {.kind = MTLM_OP_LINEAR_DGRAD, .shape = {y, w}},
+                {.kind = MTLM_OP_LINEAR_DGRAD_ADD, .shape = {y, w, x}},
+                {.kind = MTLM_OP_LINEAR_WGRAD, .shape = {x, y, w}},
+                {.kind = MTLM_OP_LINEAR_WGRAD,
+                 .shape = {x, y, w},
+                 .sets = true},
+                {.kind = MTLM_OP_LINEAR_BIAS_WGRAD, .shape = {x, y, w, n}},
+                {.kind = MTLM_OP_LINEAR_GELU_FWD, .shape = {x, w, n}},
+                {.kind = MTLM_OP_GELU_LINEAR_FWD, .shape = {x, w, x}},
+                {.kind = MTLM_OP_GELU_LINEAR_DGRAD, .shape = {y, w, x}},
+            };
+
+            for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+                struct mtlm_call call = calls[i];
+
+                call.value = types[t].type;
+                check_op(call, types[t].precision);
+            }
+        }
+}
+
+/* Steps: from one element to the next. */
+static double sum_products(const mtlm_real *a, int64_t a_step,
+                           const mtlm_real *b, int64_t b_step, int64_t inner)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < inner; i++)
+        sum += (double) a[i * a_step] * b[i * b_step];
+    return sum;
+}
+
+/* The kernels of mtlm_real take their operands whole; these are the formulas.
+ */
+static void check_formulas(struct type type, struct size size)
+{
+    const int64_t n = size.n, k = size.k;
+    const struct mtlm_shape w = MTLM_SHAPE(n, k);
+    struct mtlm_call fwd = {.kind = MTLM_OP_LINEAR_FWD,
+                            .value = type.type,
+                            .shape = {MTLM_SHAPE(M, k), w, MTLM_SHAPE(M, n)}};
+    struct mtlm_call dgrad = {.kind = MTLM_OP_LINEAR_DGRAD,
+                              .value = type.type,
+                              .shape = {MTLM_SHAPE(M, n), w, MTLM_SHAPE(M, k)}};
+    struct operand x = new_operand(&fwd, 0), weight = new_operand(&fwd, 1);
+    struct operand y = new_operand(&fwd, 2), dx = new_operand(&fwd, 0);
+    mtlm_real *got;
+
+    run_op(fwd, (void *[]){x.given, weight.given, y.given}, 0);
+    got = new_result(&fwd, &y);
+    for (int64_t i = 0; i < M * n; i++)
+        check_near(
+            &y, got,
+            sum_products(x.wide + i / n * k, 1, weight.wide + i % n * k, 1, k),
+            i, type.precision);
+    run_op(dgrad, (void *[]){y.given, weight.given, dx.given}, 0);
+    free(y.wide);
+    y.wide = got;
+    got = new_result(&dgrad, &dx);
+    for (int64_t i = 0; i < M * k; i++)
+        check_near(
+            &dx, got,
+            sum_products(y.wide + i / k * n, 1, weight.wide + i % k, k, n), i,
+            type.precision);
+    free(got);
+    free_operand(x), free_operand(weight), free_operand(y), free_operand(dx);
+}
+
+static void test_products_like_sums_in_double(void **state)
+{
+    (void) state;
+    for (int t = 0; t < TYPES; t++)
+        for (int s = 0; s < SIZES; s++)
+            check_formulas(types[t], sizes[s]);
+}
+
+/* No more than a panel of each operand, and the short ones: the whole weight
+ * alone has LONG x SHORT. */
+static void test_memory_of_panels(void **state)
+{
+    (void) state;
+    for (int s = 0; s < SIZES; s++) {
+        const struct mtlm_call call = {
+            .kind = MTLM_OP_LINEAR_DGRAD,
+            .value = MTLM_F16,
+            .shape = {MTLM_SHAPE(M, sizes[s].n),
+                      MTLM_SHAPE(sizes[s].n, sizes[s].k),
+                      MTLM_SHAPE(M, sizes[s].k)}};
+
+        assert_true(mtlm_value_wide_bytes(&call)
+                    < LONG * SHORT * sizeof(mtlm_real) / 3);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_operations_like_those_of_real_numbers),
+        cmocka_unit_test(test_products_like_sums_in_double),
+        cmocka_unit_test(test_memory_of_panels),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
