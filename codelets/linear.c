@@ -42,14 +42,15 @@ static double linear_fwd_flops(const struct mtlm_call *call)
     return linear_flops(&call->shape[LIN_X], &call->shape[LIN_WEIGHT]);
 }
 
-static void set_rows(const struct mtlm_linear_operand *y, void *bias)
+/* Sets each row of the part to the bias.  A 16-bit bias is widened in row 0. */
+static void fill_with_bias(const struct mtlm_linear_operand *y, void *bias)
 {
-    const mtlm_real *row =
+    const mtlm_real *wide =
         mtlm_value_get(y->type, bias, y->col, y->cols, y->at);
 
     for (int64_t r = 0; r < y->rows; r++)
-        if (y->at + r * y->ld != row) /* widened there */
-            memcpy(y->at + r * y->ld, row, y->cols * sizeof(*row));
+        if (y->at + r * y->ld != wide)
+            memcpy(y->at + r * y->ld, wide, y->cols * sizeof(*wide));
 }
 
 /* Computes the walk's product; plus bias [n] unless bias is NULL.  Adding the
@@ -61,8 +62,8 @@ static void compute(struct mtlm_linear_walk walk, void *bias,
     mtlm_linear_walk_begin(&walk, context);
     while (mtlm_linear_walk_next(&walk)) {
         if (bias && walk.starts)
-            set_rows(&walk.y, bias);
-        mtlm_linear_walk_multiply(&walk, bias);
+            fill_with_bias(&walk.y, bias);
+        mtlm_linear_walk_multiply(&walk, bias != NULL);
     }
 }
 
@@ -79,7 +80,6 @@ const struct mtlm_op mtlm_op_linear_fwd = {
     .access = {[LIN_X] = MTLM_R, [LIN_WEIGHT] = MTLM_R, [LIN_Y] = MTLM_W},
     .dtype =
         {[LIN_X] = MTLM_VALUE, [LIN_WEIGHT] = MTLM_VALUE, [LIN_Y] = MTLM_VALUE},
-    .wide_bytes = mtlm_linear_walk_fwd_bytes,
     .infer = linear_fwd_infer,
     .flops = linear_fwd_flops,
     .grad = {.call = {{.used = true,
@@ -98,6 +98,8 @@ const struct mtlm_op mtlm_op_linear_fwd = {
     .cpu = linear_fwd_cpu,
     .cpu_bf16 = MTLM_BF16_KERNEL(linear_fwd),
     .cuda = MTLM_CUDA_KERNEL(linear_fwd),
+    .cpu_typed = true,
+    .wide_bytes = mtlm_linear_walk_fwd_bytes,
 };
 
 static int linear_bias_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
@@ -141,7 +143,6 @@ const struct mtlm_op mtlm_op_linear_bias_fwd = {
               [LINB_WEIGHT] = MTLM_VALUE,
               [LINB_BIAS] = MTLM_VALUE,
               [LINB_Y] = MTLM_VALUE},
-    .wide_bytes = mtlm_linear_walk_fwd_bytes,
     .infer = linear_bias_fwd_infer,
     .flops = linear_bias_fwd_flops,
     .grad = {.call = {{.used = true,
@@ -161,6 +162,8 @@ const struct mtlm_op mtlm_op_linear_bias_fwd = {
     .cpu = linear_bias_fwd_cpu,
     .cpu_bf16 = MTLM_BF16_KERNEL(linear_bias_fwd),
     .cuda = MTLM_CUDA_KERNEL(linear_bias_fwd),
+    .cpu_typed = true,
+    .wide_bytes = mtlm_linear_walk_fwd_bytes,
 };
 
 static int linear_dgrad_infer(struct mtlm_call *call, struct mtlm_error *err)
@@ -211,12 +214,13 @@ const struct mtlm_op mtlm_op_linear_dgrad = {
     .dtype = {[LIND_DY] = MTLM_VALUE,
               [LIND_WEIGHT] = MTLM_VALUE,
               [LIND_DX] = MTLM_VALUE},
-    .wide_bytes = mtlm_linear_walk_dgrad_bytes,
     .infer = linear_dgrad_infer,
     .flops = linear_dgrad_flops,
     .cpu = linear_dgrad_cpu,
     .cpu_bf16 = MTLM_BF16_KERNEL(linear_dgrad),
     .cuda = MTLM_CUDA_KERNEL(linear_dgrad),
+    .cpu_typed = true,
+    .wide_bytes = mtlm_linear_walk_dgrad_bytes,
 };
 
 const struct mtlm_op mtlm_op_linear_dgrad_add = {
@@ -226,12 +230,13 @@ const struct mtlm_op mtlm_op_linear_dgrad_add = {
     .dtype = {[LIND_DY] = MTLM_VALUE,
               [LIND_WEIGHT] = MTLM_VALUE,
               [LIND_DX] = MTLM_VALUE},
-    .wide_bytes = mtlm_linear_walk_dgrad_bytes,
     .infer = linear_dgrad_infer,
     .flops = linear_dgrad_flops,
     .cpu = linear_dgrad_add_cpu,
     .cpu_bf16 = MTLM_BF16_KERNEL(linear_dgrad_add),
     .cuda = MTLM_CUDA_KERNEL(linear_dgrad_add),
+    .cpu_typed = true,
+    .wide_bytes = mtlm_linear_walk_dgrad_bytes,
 };
 
 static int linear_wgrad_infer(struct mtlm_call *call, struct mtlm_error *err)
@@ -268,12 +273,13 @@ const struct mtlm_op mtlm_op_linear_wgrad = {
     .n_operands = LINW_COUNT,
     .access = {[LINW_X] = MTLM_R, [LINW_DY] = MTLM_R, [LINW_DWEIGHT] = MTLM_RW},
     .dtype = {[LINW_X] = MTLM_VALUE, [LINW_DY] = MTLM_VALUE},
-    .wide_bytes = mtlm_linear_walk_wgrad_bytes,
     .infer = linear_wgrad_infer,
     .flops = linear_wgrad_flops,
     .cpu = linear_wgrad_cpu,
     .cpu_bf16 = MTLM_BF16_KERNEL(linear_wgrad),
     .cuda = MTLM_CUDA_KERNEL(linear_wgrad),
+    .cpu_typed = true,
+    .wide_bytes = mtlm_linear_walk_wgrad_bytes,
 };
 
 static int linear_bias_wgrad_infer(struct mtlm_call *call,
@@ -310,10 +316,11 @@ const struct mtlm_op mtlm_op_linear_bias_wgrad = {
                [LINW_DWEIGHT] = MTLM_RW,
                [LINW_DBIAS] = MTLM_RW},
     .dtype = {[LINW_X] = MTLM_VALUE, [LINW_DY] = MTLM_VALUE},
-    .wide_bytes = mtlm_linear_walk_wgrad_bytes,
     .infer = linear_bias_wgrad_infer,
     .flops = linear_wgrad_flops,
     .cpu = linear_bias_wgrad_cpu,
     .cpu_bf16 = MTLM_BF16_KERNEL(linear_bias_wgrad),
     .cuda = MTLM_CUDA_KERNEL(linear_bias_wgrad),
+    .cpu_typed = true,
+    .wide_bytes = mtlm_linear_walk_wgrad_bytes,
 };

@@ -22,7 +22,8 @@
 #include "codelets/value.h"
 #include "runtime/base/least.h"
 
-/* Elements converted at a time; they stay in the nearest cache. */
+/* Columns that GELU takes at a time; a row of them stays in the nearest cache.
+ */
 enum { BLOCK = 1024 };
 
 _Static_assert((int) LG_X == (int) LINB_X
@@ -129,7 +130,6 @@ const struct mtlm_op mtlm_op_linear_gelu_fwd = {
               [LG_BIAS] = MTLM_VALUE,
               [LG_PRE] = MTLM_VALUE,
               [LG_Y] = MTLM_VALUE},
-    .wide_bytes = mtlm_linear_walk_fwd_bytes,
     .infer = linear_gelu_fwd_infer,
     .flops = linear_gelu_fwd_flops,
     .grad = {.call = {{.used = true,
@@ -149,6 +149,8 @@ const struct mtlm_op mtlm_op_linear_gelu_fwd = {
     .cpu = linear_gelu_fwd_cpu,
     .cpu_bf16 = MTLM_BF16_KERNEL(linear_gelu_fwd),
     .cuda = MTLM_CUDA_KERNEL(linear_gelu_fwd),
+    .cpu_typed = true,
+    .wide_bytes = mtlm_linear_walk_fwd_bytes,
 };
 
 static int gelu_linear_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
@@ -185,7 +187,6 @@ const struct mtlm_op mtlm_op_gelu_linear_fwd = {
               [GL_PRE] = MTLM_VALUE,
               [GL_Y] = MTLM_VALUE},
     .untouched = {[GL_PRE] = true},
-    .wide_bytes = mtlm_linear_walk_fwd_bytes,
     .infer = gelu_linear_fwd_infer,
     .flops = gelu_linear_fwd_flops,
     .grad = {.call = {{.used = true,
@@ -204,6 +205,8 @@ const struct mtlm_op mtlm_op_gelu_linear_fwd = {
     .cpu = gelu_linear_fwd_cpu,
     .cpu_bf16 = MTLM_BF16_KERNEL(gelu_linear_fwd),
     .cuda = MTLM_CUDA_KERNEL(gelu_linear_fwd),
+    .cpu_typed = true,
+    .wide_bytes = mtlm_linear_walk_fwd_bytes,
 };
 
 static int gelu_linear_dgrad_infer(struct mtlm_call *call,
@@ -288,10 +291,11 @@ const struct mtlm_op mtlm_op_gelu_linear_dgrad = {
               [GLD_WEIGHT] = MTLM_VALUE,
               [GLD_PRE] = MTLM_VALUE,
               [GLD_DPRE] = MTLM_VALUE},
-    .wide_bytes = mtlm_linear_walk_dgrad_bytes,
     .infer = gelu_linear_dgrad_infer,
     .flops = gelu_linear_dgrad_flops,
     .cpu = gelu_linear_dgrad_cpu,
     .cpu_bf16 = MTLM_BF16_KERNEL(gelu_linear_dgrad),
     .cuda = MTLM_CUDA_KERNEL(gelu_linear_dgrad),
+    .cpu_typed = true,
+    .wide_bytes = mtlm_linear_walk_dgrad_bytes,
 };

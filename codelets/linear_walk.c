@@ -7,6 +7,7 @@
 #include "codelets/blas.h"
 #include "codelets/linear.h"
 #include "codelets/linear_walk.h"
+#include "codelets/rows.h"
 #include "codelets/value.h"
 #include "runtime/base/least.h"
 
@@ -15,8 +16,8 @@
  * short as the others would slow them by a tenth. */
 enum { PANEL = 384, WGRAD_PANEL = 3072 };
 
-/* Elements between buffers, whose parts would share their low address bits. */
-enum { APART = 16 };
+/* Elements in a cache line. */
+enum { LINE = 16 };
 
 static struct mtlm_linear_walk new_walk(enum mtlm_linear_product product,
                                         bool add, int64_t m,
@@ -128,18 +129,27 @@ static void place(struct mtlm_linear_walk *walk)
     }
 }
 
-/* Returns the elements of the operand's buffer; the first part is the
- * largest. */
+/* Returns the elements of the operand's buffer, and of the distance to the next
+ * one.  The first panel's part is the largest. */
 static int64_t buffer_elems(const struct mtlm_linear_operand *o)
 {
-    return o->type == MTLM_REAL ? 0 : o->rows * o->cols + APART;
+    return o->type == MTLM_REAL
+               ? 0
+               : (o->rows * o->cols + LINE - 1) / LINE * LINE + MTLM_ROWS_APART;
+}
+
+static struct mtlm_linear_walk first_panel(struct mtlm_linear_walk walk)
+{
+    place(&walk);
+    return walk;
 }
 
 static size_t wide_bytes(struct mtlm_linear_walk walk)
 {
-    place(&walk);
-    return (buffer_elems(&walk.x) + buffer_elems(&walk.y)
-            + buffer_elems(&walk.weight))
+    const struct mtlm_linear_walk first = first_panel(walk);
+
+    return (buffer_elems(&first.x) + buffer_elems(&first.y)
+            + buffer_elems(&first.weight))
            * sizeof(mtlm_real);
 }
 
@@ -161,12 +171,12 @@ size_t mtlm_linear_walk_wgrad_bytes(const struct mtlm_call *call)
 void mtlm_linear_walk_begin(struct mtlm_linear_walk *walk,
                             const struct mtlm_context *context)
 {
-    struct mtlm_linear_walk first = *walk;
+    const struct mtlm_linear_walk first = first_panel(*walk);
 
-    walk->is_generated = walk->m == 1 && context->rows > 0;
+    walk->is_generated =
+        walk->product == MTLM_LINEAR_FWD && walk->m == 1 && context->rows > 0;
     if (walk->x.type == MTLM_REAL)
         return;
-    place(&first);
     walk->x.buffer = mtlm_scratch_get(context->scratch, wide_bytes(*walk));
     walk->y.buffer = walk->x.buffer + buffer_elems(&first.x);
     walk->weight.buffer = walk->y.buffer + buffer_elems(&first.y);

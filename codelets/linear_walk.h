@@ -4,15 +4,15 @@
 /* The products of a linear layer on the CPU, of any value type:
  *
  *   MTLM_LINEAR_FWD    y = x weight^T
- *   MTLM_LINEAR_DGRAD  dx = dy weight; below, x and y are these gradients
- *   MTLM_LINEAR_WGRAD  dweight = dy^T x; below, y and weight are gradients
+ *   MTLM_LINEAR_DGRAD  dx = dy weight; the walk's x and y are dx and dy
+ *   MTLM_LINEAR_WGRAD  dweight = dy^T x; its y and weight are dy and dweight
  *
  * x [m, k], y [m, n], weight [n, k].
  *
  * Products compute in mtlm_real.  A walk takes 16-bit operands a panel at a
  * time: the walk widens the panel, and rounds the result.  A panel is a part of
- * the longer of n and k; the shorter one is whole.  mtlm_real operands make one
- * panel and stay where they are. */
+ * the longer of n and k; the shorter one is whole.  Calls on mtlm_real values
+ * have one panel.  Matrices of mtlm_real are used in place. */
 
 #include "codelets/op.h"
 
@@ -38,9 +38,9 @@ struct mtlm_linear_walk {
     bool add; /* The product is added to what the result holds. */
     int64_t m, n, k;
     struct mtlm_linear_operand x, y, weight;
-    /* Set by mtlm_linear_walk_next(): whether the panel's product is the first
-     * of the part of the result, and the last. */
-    bool starts, ends;
+    /* Set by mtlm_linear_walk_next(). */
+    bool starts; /* no earlier panel adds to this part of the result */
+    bool ends;   /* no later panel does */
     /* Private: */
     bool is_generated;    /* x is a row of generated text */
     int64_t first, count; /* of the panel, in n or k */
@@ -57,13 +57,14 @@ struct mtlm_linear_walk mtlm_linear_walk_wgrad(const struct mtlm_call *call,
                                                void *x, void *dy, void *dweight,
                                                bool add);
 
-/* Return the scratch that the walk takes: struct mtlm_op. */
+/* Return the bytes of scratch that the walk takes: wide_bytes of struct
+ * mtlm_op. */
 size_t mtlm_linear_walk_fwd_bytes(const struct mtlm_call *call);
 size_t mtlm_linear_walk_dgrad_bytes(const struct mtlm_call *call);
 size_t mtlm_linear_walk_wgrad_bytes(const struct mtlm_call *call);
 
-/* Begins the walk, whose first panel comes with mtlm_linear_walk_next().  The
- * walk keeps context->scratch to its end. */
+/* Begins the walk; mtlm_linear_walk_next() advances to the first panel.  The
+ * walk needs context->scratch until it ends. */
 void mtlm_linear_walk_begin(struct mtlm_linear_walk *walk,
                             const struct mtlm_context *context);
 
@@ -71,10 +72,10 @@ void mtlm_linear_walk_begin(struct mtlm_linear_walk *walk,
  * false behind the last one. */
 bool mtlm_linear_walk_next(struct mtlm_linear_walk *walk);
 
-/* Computes the product of the panel.  In training, a single row keeps the bits
- * of the matrix product; of generated text, the row needs each weight once.
- * onto: adds the product to what the part of the result holds, even if the walk
- * does not add. */
+/* Computes the product of the panel.  onto: adds the product to what the part
+ * of the result holds, even if the walk does not add.  A row of generated text
+ * takes a product of matrix and vector, which reads each weight once.  A single
+ * row in training keeps the bits of the matrix product. */
 void mtlm_linear_walk_multiply(const struct mtlm_linear_walk *walk, bool onto);
 
 #endif /* MTLM_LINEAR_WALK_H */

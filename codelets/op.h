@@ -388,11 +388,6 @@ struct mtlm_op {
     bool shared[MTLM_MAX_OPERANDS]; /* one tensor for all calls of a task */
     /* No kernel reads the operand: only the gradient rule needs the operand. */
     bool untouched[MTLM_MAX_OPERANDS];
-    /* Returns the bytes of context->scratch in which cpu itself widens
-     * MTLM_VALUE operands; NULL: cpu does not.  With this function cpu is as
-     * cpu_typed says. */
-    size_t (*wide_bytes)(const struct mtlm_call *call);
-
     /* Checks the shapes of the given operands and sets the shapes of created
      * operands.  Returns 0, or -1 with the reason in err. */
     int (*infer)(struct mtlm_call *call, struct mtlm_error *err);
@@ -404,7 +399,8 @@ struct mtlm_op {
     struct mtlm_grad grad;
 
     /* Computes one call on the CPU.  ptr[i] is operand i, in host memory.
-     * mtlm_value_run_cpu() converts MTLM_VALUE operands to mtlm_real. */
+     * Without cpu_typed, mtlm_value_run_cpu() converts MTLM_VALUE operands to
+     * mtlm_real. */
     mtlm_kernel *cpu;
     /* The same on MTLM_VALUE operands in bf16, not converted.  Called instead of
      * cpu where mtlm_bf16_product_here(); NULL: no such kernel. */
@@ -416,6 +412,9 @@ struct mtlm_op {
     mtlm_kernel *cuda;
     /* cpu takes MTLM_VALUE operands of type call->value, not converted. */
     bool cpu_typed;
+    /* Returns the bytes of context->scratch in which cpu widens 16-bit
+     * operands. NULL: none.  Requires cpu_typed. */
+    size_t (*wide_bytes)(const struct mtlm_call *call);
     /* cpu reads operand 0 wherever it lies: ptr[0] may be GPU memory. */
     bool cpu_fetches;
     /* cuda computes call and all its next calls at once.  ptr holds n_operands

@@ -27,8 +27,7 @@ static bool is_wide(const struct mtlm_call *call, int i)
     const struct mtlm_op *op = mtlm_ops[call->kind];
 
     return op->dtype[i] == MTLM_VALUE && call->value != MTLM_REAL
-           && !op->cpu_typed && !op->untouched[i] && !op->wide_bytes
-           && kernel_of(call) == op->cpu;
+           && !op->cpu_typed && !op->untouched[i] && kernel_of(call) == op->cpu;
 }
 
 static int64_t count_elems(const struct mtlm_call *call, int i)
@@ -52,26 +51,33 @@ static size_t wide_bytes(const struct mtlm_call *call)
     return sum;
 }
 
-/* Of this call alone, in the kernel's own scratch. */
-static size_t kernel_bytes(const struct mtlm_call *call)
-{
-    const struct mtlm_op *op = mtlm_ops[call->kind];
-
-    return op->wide_bytes && call->value != MTLM_REAL
-                   && kernel_of(call) == op->cpu
-               ? op->wide_bytes(call)
-               : 0;
-}
-
 size_t mtlm_value_wide_bytes(const struct mtlm_call *call)
 {
     size_t most = 0;
 
-    for (; call; call = call->next) {
-        const size_t bytes = wide_bytes(call) + kernel_bytes(call);
+    for (; call; call = call->next)
+        most = wide_bytes(call) > most ? wide_bytes(call) : most;
+    return most;
+}
 
-        most = bytes > most ? bytes : most;
-    }
+static bool is_widened_by_kernel(const struct mtlm_call *call)
+{
+    const struct mtlm_op *op = mtlm_ops[call->kind];
+
+    return op->wide_bytes && call->value != MTLM_REAL
+           && kernel_of(call) == op->cpu;
+}
+
+size_t mtlm_value_kernel_bytes(const struct mtlm_call *call)
+{
+    size_t most = 0;
+
+    for (; call; call = call->next)
+        if (is_widened_by_kernel(call)) {
+            const size_t bytes = mtlm_ops[call->kind]->wide_bytes(call);
+
+            most = bytes > most ? bytes : most;
+        }
     return most;
 }
 

@@ -8,15 +8,18 @@
 
 /* Runs the CPU kernel of call and its next calls.  ptr: n_operands pointers to
  * host memory per call (mtlm_call_spread()).  Calls the operation's kernel on
- * bf16 where the operation and the processor have one.  Else widens 16-bit
- * operands to floats before the kernel, and rounds results after the kernel. */
+ * bf16 where the operation and the processor have one.  Other kernels get
+ * 16-bit operands as floats: widened before the kernel, rounded after, unless
+ * the operation is cpu_typed. */
 void mtlm_value_run_cpu(void *const ptr[], const struct mtlm_call *call,
                         const struct mtlm_context *context);
 
-/* Returns the bytes of widened operands of mtlm_value_run_cpu(): in
- * context->wide, and of kernels that widen (struct mtlm_op) in
- * context->scratch. */
+/* Returns the bytes of context->wide that mtlm_value_run_cpu() takes. */
 size_t mtlm_value_wide_bytes(const struct mtlm_call *call);
+
+/* Returns the bytes of context->scratch in which kernels that
+ * mtlm_value_run_cpu() calls widen operands. */
+size_t mtlm_value_kernel_bytes(const struct mtlm_call *call);
 
 /* For kernels that take values of any type a few at a time. */
 

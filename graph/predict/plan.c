@@ -182,17 +182,18 @@ static double init_bytes(const struct mtlm_program *program)
 static double kernel_bytes(const struct mtlm_program *program, bool no_gpu_has)
 {
     const struct mtlm_graph *graph = program->graph;
-    double kernel = 0, wide = 0;
+    double blas = 0, kernel = 0, wide = 0;
 
     for (int i = 0; i < graph->all.n; i++) {
         const struct mtlm_node *node = graph->all.node[i];
 
         if (no_gpu_has && mtlm_ops[node->call.kind]->cuda)
             continue;
-        kernel = fmax(kernel, blas_bytes(node));
+        blas = fmax(blas, blas_bytes(node));
+        kernel = fmax(kernel, mtlm_value_kernel_bytes(&node->call));
         wide = fmax(wide, mtlm_value_wide_bytes(&node->call));
     }
-    return (kernel + wide) * program->config.layout.workers;
+    return (blas + kernel + wide) * program->config.layout.workers;
 }
 
 /* Returns the bytes of cuDNN's workspace for attention; all calls of a rank

@@ -48,9 +48,10 @@ int mtlm_launcher_together(void)
 
 void mtlm_launcher_prepare_mpi(void)
 {
-    /* Processes of a launcher that MPI does not hear are alone for MPI. */
+    /* Also among several processes: MPI may not hear their launcher. */
     setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
-    if (mtlm_launcher_rank() < 0)
+    /* A Slurm script has a rank, too, but a launcher by PMIx sets this one. */
+    if (mtlm_launcher_together() == 1 && !getenv("PMIX_RANK"))
         setenv("OMPI_MCA_orte_create_session_dirs", "0", 0);
 }
 

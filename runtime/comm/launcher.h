@@ -21,10 +21,11 @@ int mtlm_launcher_on_host(void);
  * variables itself. */
 int mtlm_launcher_together(void);
 
-/* Before MPI starts: sets variables for Open MPI 4 that the user has not set. A
- * process without a launcher starts without a daemon, since it spawns nothing,
- * and without directories under TMPDIR.  All jobs of a user share one of these
- * directories: a job that ends removes it while another one starts. */
+/* Call before MPI starts.  Sets two variables of Open MPI 4 unless the
+ * environment has them.  A process that MPI sees alone starts no daemon.  A
+ * process that was started alone creates no session directories: all jobs of a
+ * user share one of them, and a job that ends removes it while another one
+ * starts. */
 void mtlm_launcher_prepare_mpi(void);
 
 /* Checks that MPI connects the processes that the launcher started together.

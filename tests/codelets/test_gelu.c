@@ -142,8 +142,8 @@ static void test_what_is_kept_for_the_gradient_alone_counts_nothing(
 
     (void) state;
     assert_true(mtlm_call_bytes(&behind) == mtlm_call_bytes(&plain));
-    assert_int_equal(mtlm_value_wide_bytes(&behind),
-                     mtlm_value_wide_bytes(&plain));
+    assert_int_equal(mtlm_value_kernel_bytes(&behind),
+                     mtlm_value_kernel_bytes(&plain));
 }
 
 int main(void)

@@ -88,7 +88,26 @@ static void check_near(const struct operand *o, const mtlm_real *got,
     assert_true(fabs(got[i] - want) <= bound + 5e-4);
 }
 
-static void check_op(struct mtlm_call call, double precision)
+/* Runs the call as the first one of its worker: its scratch is as large as it
+ * says.  rows: of generated text, or 0. */
+static void run_in_own_scratch(const struct mtlm_call *call, void *const ptr[],
+                               int64_t rows)
+{
+    struct mtlm_scratch scratch = {0}, wide = {0};
+    const struct mtlm_context context = {
+        .first = true, .rows = rows, .scratch = &scratch, .wide = &wide};
+    const size_t bytes = mtlm_value_kernel_bytes(call);
+
+    mtlm_value_run_cpu(ptr, call, &context);
+    assert_int_equal(mtlm_value_wide_bytes(call), 0);
+    /* Kernels on bf16 widen nothing, but may pack. */
+    assert_true(bytes == 0
+                || (scratch.bytes >= bytes && scratch.bytes < bytes + 4096));
+    assert_int_equal(wide.bytes, 0);
+    mtlm_scratch_free(&scratch);
+}
+
+static void check_op(struct mtlm_call call, int64_t rows, double precision)
 {
     const int operands = mtlm_ops[call.kind]->n_operands;
     struct operand o[MTLM_MAX_OPERANDS];
@@ -104,8 +123,8 @@ static void check_op(struct mtlm_call call, double precision)
         wide[i] = o[i].wide;
         given[i] = o[i].given;
     }
-    run_op(real, wide, 0);
-    run_op(call, given, 0);
+    run_op_at(real, wide, 0, 0, rows);
+    run_in_own_scratch(&call, given, rows);
     for (int i = 0; i < operands; i++) {
         mtlm_real *got = new_result(&call, &o[i]);
 
@@ -116,37 +135,52 @@ static void check_op(struct mtlm_call call, double precision)
     }
 }
 
+/* Checks all operations with m rows; generated: of generated text. */
+static void check_all(struct type type, struct size size, int64_t m,
+                      bool generated)
+{
+    const struct mtlm_shape x = MTLM_SHAPE(m, size.k);
+    const struct mtlm_shape y = MTLM_SHAPE(m, size.n);
+    const struct mtlm_shape w = MTLM_SHAPE(size.n, size.k);
+    const struct mtlm_shape n = MTLM_SHAPE(size.n);
+    const union mtlm_attr exact = {.gelu.exact = true};
+    const struct mtlm_call calls[] = {
+        {.kind = MTLM_OP_LINEAR_FWD, .shape = {x, w}},
+        {.kind = MTLM_OP_LINEAR_BIAS_FWD, .shape = {x, w, n}},
+        {.kind = MTLM_OP_LINEAR_GELU_FWD, .shape = {x, w, n}},
+        {.kind = MTLM_OP_LINEAR_GELU_FWD, .shape = {x, w, n}, .attr = exact},
+        {.kind = MTLM_OP_GELU_LINEAR_FWD, .shape = {x, w, x}},
+        {.kind = MTLM_OP_LINEAR_DGRAD, .shape = {y, w}},
+        {.kind = MTLM_OP_LINEAR_DGRAD_ADD, .shape = {y, w, x}},
+        {.kind = MTLM_OP_LINEAR_WGRAD, .shape = {x, y, w}},
+        {.kind = MTLM_OP_LINEAR_WGRAD, .shape = {x, y, w}, .sets = true},
+        {.kind = MTLM_OP_LINEAR_BIAS_WGRAD, .shape = {x, y, w, n}},
+        {.kind = MTLM_OP_GELU_LINEAR_DGRAD, .shape = {y, w, x}},
+        {.kind = MTLM_OP_GELU_LINEAR_DGRAD, .shape = {y, w, x}, .attr = exact},
+    };
+
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        struct mtlm_call call = calls[i];
+
+        call.value = type.type;
+        check_op(call, generated ? m : 0, type.precision);
+    }
+}
+
 static void test_all_operations_like_those_of_real_numbers(void **state)
 {
+    /* A result of more columns than GELU takes at a time. */
+    const struct size long_and_wide = {1100, LONG};
+
     (void) state;
-    for (int t = 0; t < TYPES; t++)
+    for (int t = 0; t < TYPES; t++) {
         for (int s = 0; s < SIZES; s++) {
-            const struct mtlm_shape x = MTLM_SHAPE(M, sizes[s].k);
-            const struct mtlm_shape y = MTLM_SHAPE(M, sizes[s].n);
-            const struct mtlm_shape w = MTLM_SHAPE(sizes[s].n, sizes[s].k);
-            const struct mtlm_shape n = MTLM_SHAPE(sizes[s].n);
-            const struct mtlm_call calls[] = {
-                {.kind = MTLM_OP_LINEAR_FWD, .shape = {x, w}},
-                {.kind = MTLM_OP_LINEAR_BIAS_FWD, .shape = {x, w, n}},
-                {.kind = MTLM_OP_LINEAR_DGRAD, .shape = {y, w}},
-                {.kind = MTLM_OP_LINEAR_DGRAD_ADD, .shape = {y, w, x}},
-                {.kind = MTLM_OP_LINEAR_WGRAD, .shape = {x, y, w}},
-                {.kind = MTLM_OP_LINEAR_WGRAD,
-                 .shape = {x, y, w},
-                 .sets = true},
-                {.kind = MTLM_OP_LINEAR_BIAS_WGRAD, .shape = {x, y, w, n}},
-                {.kind = MTLM_OP_LINEAR_GELU_FWD, .shape = {x, w, n}},
-                {.kind = MTLM_OP_GELU_LINEAR_FWD, .shape = {x, w, x}},
-                {.kind = MTLM_OP_GELU_LINEAR_DGRAD, .shape = {y, w, x}},
-            };
-
-            for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-                struct mtlm_call call = calls[i];
-
-                call.value = types[t].type;
-                check_op(call, types[t].precision);
-            }
+            check_all(types[t], sizes[s], M, false);
+            check_all(types[t], sizes[s], 1, false);
+            check_all(types[t], sizes[s], 1, true);
         }
+        check_all(types[t], long_and_wide, M, false);
+    }
 }
 
 /* Steps: from one element to the next. */
@@ -160,8 +194,7 @@ static double sum_products(const mtlm_real *a, int64_t a_step,
     return sum;
 }
 
-/* The kernels of mtlm_real take their operands whole; these are the formulas.
- */
+/* Checks the products against sums in double, independent of any BLAS. */
 static void check_formulas(struct type type, struct size size)
 {
     const int64_t n = size.n, k = size.k;
@@ -204,9 +237,8 @@ static void test_products_like_sums_in_double(void **state)
             check_formulas(types[t], sizes[s]);
 }
 
-/* No more than a panel of each operand, and the short ones: the whole weight
- * alone has LONG x SHORT. */
-static void test_memory_of_panels(void **state)
+/* A whole weight has LONG x SHORT elements. */
+static void test_scratch_holds_a_panel_not_the_weight(void **state)
 {
     (void) state;
     for (int s = 0; s < SIZES; s++) {
@@ -217,7 +249,7 @@ static void test_memory_of_panels(void **state)
                       MTLM_SHAPE(sizes[s].n, sizes[s].k),
                       MTLM_SHAPE(M, sizes[s].k)}};
 
-        assert_true(mtlm_value_wide_bytes(&call)
+        assert_true(mtlm_value_kernel_bytes(&call)
                     < LONG * SHORT * sizeof(mtlm_real) / 3);
     }
 }
@@ -227,7 +259,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_operations_like_those_of_real_numbers),
         cmocka_unit_test(test_products_like_sums_in_double),
-        cmocka_unit_test(test_memory_of_panels),
+        cmocka_unit_test(test_scratch_holds_a_panel_not_the_weight),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,10 +65,14 @@ for launcher in 'PMI_SIZE=2 PMI_RANK' \
     done
 done
 
-# A process without a launcher needs no directory of MPI's, which jobs share.
+# A process that was started alone needs no directory of MPI's, which jobs share;
+# a script of Slurm has a rank.
 touch file
-TMPDIR=$PWD/file timeout $((60 * TIME_SCALE)) "$program" "${tiny[@]}" \
-    >out 2>err </dev/null || fail "TMPDIR is a file: exit code $?: $(cat err)"
+for launcher in '' SLURM_PROCID=0; do
+    env $launcher TMPDIR="$PWD/file" timeout $((60 * TIME_SCALE)) \
+        "$program" "${tiny[@]}" >out 2>err </dev/null \
+        || fail "TMPDIR is a file, $launcher: exit code $?: $(cat err)"
+done
 
 # Options that contradict each other, by both names.
 for n in 1 4; do
