@@ -11,10 +11,12 @@
 #include "codelets/value.h"
 #include "runtime/base/least.h"
 
-/* Rows or columns of a panel.  Caches hold so much, and oneDNN is fast with
- * multiples of 48.  Gradients of weights need no widened weight; panels as
- * short as the others would slow them by a tenth. */
-enum { PANEL = 384, WGRAD_PANEL = 3072 };
+/* Rows or columns of a panel: caches hold so much.  Of 256 to 1024 these were
+ * the fastest with oneDNN 2.6 on a Xeon, for hidden sizes from 768 to 2048.
+ * Panels whose products are summed may not be shorter: with a hidden size of
+ * 1024, 384 take a third longer than 512.  Gradients of weights need no widened
+ * weight; short panels would slow them by a tenth. */
+enum { PANEL = 384, SUM_PANEL = 512, WGRAD_PANEL = 3072 };
 
 /* Elements in a cache line. */
 enum { LINE = 16 };
@@ -70,13 +72,6 @@ struct mtlm_linear_walk mtlm_linear_walk_wgrad(const struct mtlm_call *call,
                     operand(MTLM_REAL, dweight), operand(call->value, dy));
 }
 
-static int64_t panel_length(const struct mtlm_linear_walk *walk)
-{
-    return walk->x.type == MTLM_REAL            ? INT64_MAX
-           : walk->product == MTLM_LINEAR_WGRAD ? WGRAD_PANEL
-                                                : PANEL;
-}
-
 static bool is_along_n(const struct mtlm_linear_walk *walk)
 {
     return walk->n >= walk->k;
@@ -95,6 +90,14 @@ static bool is_sum(const struct mtlm_linear_walk *walk)
     return walk->product == MTLM_LINEAR_FWD     ? !is_along_n(walk)
            : walk->product == MTLM_LINEAR_DGRAD ? is_along_n(walk)
                                                 : false;
+}
+
+static int64_t panel_length(const struct mtlm_linear_walk *walk)
+{
+    return walk->x.type == MTLM_REAL            ? INT64_MAX
+           : walk->product == MTLM_LINEAR_WGRAD ? WGRAD_PANEL
+           : is_sum(walk)                       ? SUM_PANEL
+                                                : PANEL;
 }
 
 static void set_part(struct mtlm_linear_operand *o, int64_t row, int64_t col,
