@@ -11,15 +11,12 @@
 #include "codelets/value.h"
 #include "runtime/base/least.h"
 
-/* Rows or columns of a panel: caches hold so much.  Of 256 to 1024 these were
- * the fastest with oneDNN 2.6 on a Xeon, for hidden sizes from 768 to 2048.
- * Panels whose products are summed may not be shorter: with a hidden size of
- * 1024, 384 take a third longer than 512.  Gradients of weights need no widened
- * weight; short panels would slow them by a tenth. */
+/* Rows or columns of a panel: caches hold so much.  Measured with oneDNN 2.6 on
+ * a Xeon.  Panels whose products are summed are longer: with hidden sizes of
+ * 1024 and 2048, gradients of inputs took 1.24 to 1.42 times as long with 384
+ * as with 512; with 768, up to 0.85 times.  Gradients of weights need no
+ * widened weight: short panels made most of them slower. */
 enum { PANEL = 384, SUM_PANEL = 512, WGRAD_PANEL = 3072 };
-
-/* Elements in a cache line. */
-enum { LINE = 16 };
 
 static struct mtlm_linear_walk new_walk(enum mtlm_linear_product product,
                                         bool add, int64_t m,
@@ -138,22 +135,21 @@ static int64_t buffer_elems(const struct mtlm_linear_operand *o)
 {
     return o->type == MTLM_REAL
                ? 0
-               : (o->rows * o->cols + LINE - 1) / LINE * LINE + MTLM_ROWS_APART;
+               : mtlm_value_pad_elems(o->rows * o->cols) + MTLM_ROWS_APART;
 }
 
-static struct mtlm_linear_walk first_panel(struct mtlm_linear_walk walk)
+/* first: a walk at its first panel. */
+static size_t buffers_bytes(const struct mtlm_linear_walk *first)
 {
-    place(&walk);
-    return walk;
+    return (buffer_elems(&first->x) + buffer_elems(&first->y)
+            + buffer_elems(&first->weight))
+           * sizeof(mtlm_real);
 }
 
 static size_t wide_bytes(struct mtlm_linear_walk walk)
 {
-    const struct mtlm_linear_walk first = first_panel(walk);
-
-    return (buffer_elems(&first.x) + buffer_elems(&first.y)
-            + buffer_elems(&first.weight))
-           * sizeof(mtlm_real);
+    place(&walk);
+    return buffers_bytes(&walk);
 }
 
 size_t mtlm_linear_walk_fwd_bytes(const struct mtlm_call *call)
@@ -174,13 +170,14 @@ size_t mtlm_linear_walk_wgrad_bytes(const struct mtlm_call *call)
 void mtlm_linear_walk_begin(struct mtlm_linear_walk *walk,
                             const struct mtlm_context *context)
 {
-    const struct mtlm_linear_walk first = first_panel(*walk);
+    struct mtlm_linear_walk first = *walk;
 
     walk->is_generated =
         walk->product == MTLM_LINEAR_FWD && walk->m == 1 && context->rows > 0;
     if (walk->x.type == MTLM_REAL)
         return;
-    walk->x.buffer = mtlm_scratch_get(context->scratch, wide_bytes(*walk));
+    place(&first);
+    walk->x.buffer = mtlm_scratch_get(context->scratch, buffers_bytes(&first));
     walk->y.buffer = walk->x.buffer + buffer_elems(&first.x);
     walk->weight.buffer = walk->y.buffer + buffer_elems(&first.y);
 }

@@ -388,6 +388,7 @@ struct mtlm_op {
     bool shared[MTLM_MAX_OPERANDS]; /* one tensor for all calls of a task */
     /* No kernel reads the operand: only the gradient rule needs the operand. */
     bool untouched[MTLM_MAX_OPERANDS];
+
     /* Checks the shapes of the given operands and sets the shapes of created
      * operands.  Returns 0, or -1 with the reason in err. */
     int (*infer)(struct mtlm_call *call, struct mtlm_error *err);

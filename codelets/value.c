@@ -35,7 +35,7 @@ static int64_t count_elems(const struct mtlm_call *call, int i)
     return mtlm_shape_elems(&call->shape[i]);
 }
 
-static int64_t pad_elems(int64_t n)
+int64_t mtlm_value_pad_elems(int64_t n)
 {
     return (n + ALIGN - 1) / ALIGN * ALIGN;
 }
@@ -47,7 +47,7 @@ static size_t wide_bytes(const struct mtlm_call *call)
 
     for (int i = 0; i < mtlm_ops[call->kind]->n_operands; i++)
         if (is_wide(call, i))
-            sum += pad_elems(count_elems(call, i)) * sizeof(float);
+            sum += mtlm_value_pad_elems(count_elems(call, i)) * sizeof(float);
     return sum;
 }
 
@@ -56,7 +56,8 @@ size_t mtlm_value_wide_bytes(const struct mtlm_call *call)
     size_t most = 0;
 
     for (; call; call = call->next)
-        most = wide_bytes(call) > most ? wide_bytes(call) : most;
+        if (wide_bytes(call) > most)
+            most = wide_bytes(call);
     return most;
 }
 
@@ -101,7 +102,7 @@ static void run_one(void *const ptr[], const struct mtlm_call *call,
         if (!is_wide(call, i))
             continue;
         given[i] = next;
-        next += pad_elems(count_elems(call, i));
+        next += mtlm_value_pad_elems(count_elems(call, i));
         if (op->access[i] != MTLM_W)
             mtlm_value16_widen(call->value, ptr[i], count_elems(call, i),
                                given[i]);

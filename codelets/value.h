@@ -23,6 +23,9 @@ size_t mtlm_value_kernel_bytes(const struct mtlm_call *call);
 
 /* For kernels that take values of any type a few at a time. */
 
+/* Returns n rounded up, so that the next buffer begins with a cache line. */
+int64_t mtlm_value_pad_elems(int64_t n);
+
 /* Returns elements first .. first + n - 1 of values: themselves if type is
  * MTLM_REAL, else widened in scratch [n]. */
 mtlm_real *mtlm_value_get(enum mtlm_dtype type, void *values, int64_t first,
