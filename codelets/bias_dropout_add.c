@@ -1,8 +1,8 @@
 /* y = residual + dropout(x + bias): the end of both halves of a layer.
  *
  * x, residual, y, dx, dy [s, b, h], of which row 0 is position
- * dropout.first_row of the samples; bias, dbias [h].  The gradient of the
- * residual is that of y. */
+ * dropout.first_row + context->position of the samples; bias, dbias [h].  The
+ * gradient of the residual is that of y. */
 
 #include "config.h"
 
@@ -54,6 +54,7 @@ static void bias_dropout_add_fwd_cpu(void *const ptr[],
     const int64_t rows = mtlm_shape_rows(&call->shape[BDA_X]);
     const int64_t b = call->shape[BDA_X].dim[1], h = call->shape[BDA_X].dim[2];
     const struct mtlm_dropout *dropout = &call->attr.dropout;
+    const int64_t first = dropout->first_row + context->position;
     const mtlm_real *x = ptr[BDA_X], *residual = ptr[BDA_RESIDUAL];
     mtlm_real *y = ptr[BDA_Y], factor[MTLM_DROPOUT_PART];
 
@@ -64,8 +65,7 @@ static void bias_dropout_add_fwd_cpu(void *const ptr[],
             mtlm_fetch(residual + n, n);
             mtlm_fetch_to_write(y + n, n);
             mtlm_dropout_factors(dropout, context->sample + r % b,
-                                 (dropout->first_row + r / b) * h + c, n,
-                                 factor);
+                                 (first + r / b) * h + c, n, factor);
             forward_part(x, (const mtlm_real *) ptr[BDA_BIAS] + c, residual,
                          factor, y, n);
         }
@@ -92,6 +92,7 @@ const struct mtlm_op mtlm_op_bias_dropout_add_fwd = {
                                {MTLM_GRAD_OF, BDA_BIAS}}}},
              .pass = {[BDA_RESIDUAL] = {true, BDA_Y}}},
     .cpu = bias_dropout_add_fwd_cpu,
+    .by_positions = true,
     .cuda = MTLM_CUDA_KERNEL(bias_dropout_add_fwd),
 };
 
@@ -134,6 +135,7 @@ static void bias_dropout_add_bwd_cpu(void *const ptr[],
     const int64_t b = call->shape[BDAB_DY].dim[1],
                   h = call->shape[BDAB_DY].dim[2];
     const struct mtlm_dropout *dropout = &call->attr.dropout;
+    const int64_t first = dropout->first_row + context->position;
     const mtlm_real *dy = ptr[BDAB_DY];
     mtlm_real *dx = ptr[BDAB_DX], factor[MTLM_DROPOUT_PART];
     mtlm_real *sums = mtlm_rows_scratch(context->scratch, h); /* of dbias */
@@ -146,8 +148,7 @@ static void bias_dropout_add_bwd_cpu(void *const ptr[],
             mtlm_fetch(dy + n, n);
             mtlm_fetch_to_write(dx + n, n);
             mtlm_dropout_factors(dropout, context->sample + r % b,
-                                 (dropout->first_row + r / b) * h + c, n,
-                                 factor);
+                                 (first + r / b) * h + c, n, factor);
             backward_part(dy, factor, dx, sums + c, n);
         }
         if (r + 1 == rows || (r + 1) % MTLM_ROW_BLOCK == 0)
@@ -163,5 +164,6 @@ const struct mtlm_op mtlm_op_bias_dropout_add_bwd = {
     .infer = bias_dropout_add_bwd_infer,
     .flops = bias_dropout_add_bwd_flops,
     .cpu = bias_dropout_add_bwd_cpu,
+    .by_positions = true,
     .cuda = MTLM_CUDA_KERNEL(bias_dropout_add_bwd),
 };

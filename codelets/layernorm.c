@@ -101,6 +101,7 @@ const struct mtlm_op mtlm_op_layernorm_fwd = {
                                {MTLM_GRAD_OF, LN_GAMMA},
                                {MTLM_GRAD_OF, LN_BETA}}}}},
     .cpu = layernorm_fwd_cpu,
+    .by_positions = true,
     .cuda = MTLM_CUDA_KERNEL(layernorm_fwd),
 };
 
@@ -272,6 +273,7 @@ const struct mtlm_op mtlm_op_layernorm_bwd = {
     .infer = layernorm_bwd_infer,
     .flops = layernorm_bwd_flops,
     .cpu = layernorm_bwd_cpu,
+    .by_positions = true,
     .cuda = MTLM_CUDA_KERNEL(layernorm_bwd),
 };
 
@@ -293,5 +295,6 @@ const struct mtlm_op mtlm_op_layernorm_bwd_add = {
     .infer = layernorm_bwd_infer,
     .flops = layernorm_bwd_flops,
     .cpu = layernorm_bwd_add_cpu,
+    .by_positions = true,
     .cuda = MTLM_CUDA_KERNEL(layernorm_bwd_add),
 };

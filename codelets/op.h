@@ -320,9 +320,11 @@ struct mtlm_context {
     double share;
     int64_t batch; /* samples of the iteration on all ranks */
     bool first;    /* The microbatch is the first of the iteration. */
-    /* Decoding only, else 0: position of row 0 in its sequence, added to
-     * positions of attributes; number of rows in use. */
-    int64_t position, rows;
+    /* Position of row 0, added to positions of attributes: in its sequence if
+     * decoding, in the operand if the kernel computes a part (by_positions of
+     * struct mtlm_op), else 0. */
+    int64_t position;
+    int64_t rows; /* decoding only, else 0: number of rows in use */
     struct mtlm_scratch *scratch; /* this worker's host scratch */
     struct mtlm_scratch *wide; /* host scratch for 16-bit operands as floats */
     const struct mtlm_device *device; /* this worker's GPU, or NULL */
@@ -403,6 +405,11 @@ struct mtlm_op {
      * Without cpu_typed, mtlm_value_run_cpu() converts MTLM_VALUE operands to
      * mtlm_real. */
     mtlm_kernel *cpu;
+    /* cpu may compute the positions of operand 0 [s, b, ...] part by part, in
+     * order.  Operands with these two dimensions have the same positions; a
+     * part begins at context->position.  Sums over rows add up MTLM_ROW_BLOCK
+     * rows at a time. */
+    bool by_positions;
     /* The same on MTLM_VALUE operands in bf16, not converted.  Called instead of
      * cpu where mtlm_bf16_product_here(); NULL: no such kernel. */
     mtlm_kernel *cpu_bf16;

@@ -1,16 +1,20 @@
 /* Runs CPU kernels on 16-bit operands.  Most CPU kernels compute in mtlm_real:
- * operands are widened before the kernel and rounded after. */
+ * operands are widened before the kernel and rounded after, part by part where
+ * the operation allows parts. */
 
 #include "config.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "codelets/bf16_product.h"
+#include "codelets/rows.h"
 #include "codelets/value.h"
+#include "runtime/base/least.h"
 #include "runtime/base/value16.h"
 
-/* Floats in a cache line. */
-enum { ALIGN = 16 };
+/* Floats in a cache line; floats of a part, which a core's caches hold. */
+enum { ALIGN = 16, PART = 96 * 1024 };
 
 static mtlm_kernel *kernel_of(const struct mtlm_call *call)
 {
@@ -40,6 +44,12 @@ int64_t mtlm_value_pad_elems(int64_t n)
     return (n + ALIGN - 1) / ALIGN * ALIGN;
 }
 
+/* Returns the elements of a widened operand and of the distance to the next. */
+static int64_t wide_elems(const struct mtlm_call *call, int i)
+{
+    return mtlm_value_pad_elems(count_elems(call, i)) + MTLM_ROWS_APART;
+}
+
 /* Of this call alone. */
 static size_t wide_bytes(const struct mtlm_call *call)
 {
@@ -47,17 +57,55 @@ static size_t wide_bytes(const struct mtlm_call *call)
 
     for (int i = 0; i < mtlm_ops[call->kind]->n_operands; i++)
         if (is_wide(call, i))
-            sum += mtlm_value_pad_elems(count_elems(call, i)) * sizeof(float);
+            sum += wide_elems(call, i) * sizeof(float);
     return sum;
+}
+
+/* Whether operand i has the positions of operand 0. */
+static bool has_positions(const struct mtlm_call *call, int i)
+{
+    const struct mtlm_shape *x = &call->shape[0], *shape = &call->shape[i];
+
+    return shape->rank >= 2 && shape->dim[0] == x->dim[0]
+           && shape->dim[1] == x->dim[1];
+}
+
+static void set_positions(struct mtlm_call *call, int64_t count)
+{
+    for (int i = mtlm_ops[call->kind]->n_operands - 1; i >= 0; i--)
+        if (has_positions(call, i))
+            call->shape[i].dim[0] = count;
+}
+
+/* Returns the largest part of a call: its first positions.  A part has whole
+ * blocks of MTLM_ROW_BLOCK rows, so sums over rows keep their bits. */
+static struct mtlm_call part_of(const struct mtlm_call *call)
+{
+    const int64_t s = call->shape[0].dim[0], b = call->shape[0].dim[1];
+    const int64_t elems = wide_bytes(call) / sizeof(float);
+    struct mtlm_call part = *call;
+
+    if (mtlm_ops[call->kind]->by_positions && elems > PART) {
+        int64_t block = 1, most;
+
+        while (block * b % MTLM_ROW_BLOCK != 0)
+            block *= 2;
+        most = PART * s / elems / block * block;
+        set_positions(&part, mtlm_least(s, most < block ? block : most));
+    }
+    return part;
 }
 
 size_t mtlm_value_wide_bytes(const struct mtlm_call *call)
 {
     size_t most = 0;
 
-    for (; call; call = call->next)
-        if (wide_bytes(call) > most)
-            most = wide_bytes(call);
+    for (; call; call = call->next) {
+        const struct mtlm_call part = part_of(call);
+        const size_t bytes = wide_bytes(&part);
+
+        most = bytes > most ? bytes : most;
+    }
     return most;
 }
 
@@ -82,27 +130,20 @@ size_t mtlm_value_kernel_bytes(const struct mtlm_call *call)
     return most;
 }
 
-static void run_one(void *const ptr[], const struct mtlm_call *call,
-                    const struct mtlm_context *context)
+static void run_widened(void *const ptr[], const struct mtlm_call *call,
+                        const struct mtlm_context *context)
 {
     const struct mtlm_op *op = mtlm_ops[call->kind];
-    const size_t bytes = wide_bytes(call);
     void *given[MTLM_MAX_OPERANDS];
-    float *next;
+    float *next = mtlm_scratch_get(context->wide, wide_bytes(call));
 
-    assert(!call->packed || kernel_of(call) == op->cpu_bf16);
-    if (bytes == 0) {
-        kernel_of(call)(ptr, call, context);
-        return;
-    }
     assert(sizeof(mtlm_real) == sizeof(float));
-    next = mtlm_scratch_get(context->wide, bytes);
     for (int i = 0; i < op->n_operands; i++) {
         given[i] = ptr[i];
         if (!is_wide(call, i))
             continue;
         given[i] = next;
-        next += mtlm_value_pad_elems(count_elems(call, i));
+        next += wide_elems(call, i);
         if (op->access[i] != MTLM_W)
             mtlm_value16_widen(call->value, ptr[i], count_elems(call, i),
                                given[i]);
@@ -112,6 +153,49 @@ static void run_one(void *const ptr[], const struct mtlm_call *call,
         if (is_wide(call, i) && op->access[i] != MTLM_R)
             mtlm_value16_round(call->value, given[i], count_elems(call, i),
                                ptr[i]);
+}
+
+/* Advances operand i of a part to the next part. */
+static void advance(void **ptr, const struct mtlm_call *part, int i)
+{
+    if (has_positions(part, i))
+        *ptr =
+            (char *) *ptr
+            + count_elems(part, i) * mtlm_dtype_bytes(mtlm_call_dtype(part, i));
+}
+
+static void run_by_parts(void *const ptr[], const struct mtlm_call *call,
+                         const struct mtlm_context *context)
+{
+    const int n = mtlm_ops[call->kind]->n_operands;
+    struct mtlm_context here = *context;
+    struct mtlm_call part = part_of(call);
+    int64_t left = call->shape[0].dim[0];
+    void *at[MTLM_MAX_OPERANDS];
+
+    memcpy(at, ptr, n * sizeof(*at));
+    while (left > 0) {
+        const int64_t count = mtlm_least(left, part.shape[0].dim[0]);
+
+        set_positions(&part, count);
+        run_widened(at, &part, &here);
+        for (int i = 0; i < n; i++)
+            advance(&at[i], &part, i);
+        here.position += count;
+        left -= count;
+    }
+}
+
+static void run_one(void *const ptr[], const struct mtlm_call *call,
+                    const struct mtlm_context *context)
+{
+    assert(!call->packed || kernel_of(call) == mtlm_ops[call->kind]->cpu_bf16);
+    if (wide_bytes(call) == 0)
+        kernel_of(call)(ptr, call, context);
+    else if (mtlm_ops[call->kind]->by_positions)
+        run_by_parts(ptr, call, context);
+    else
+        run_widened(ptr, call, context);
 }
 
 void mtlm_value_run_cpu(void *const ptr[], const struct mtlm_call *call,

@@ -34,7 +34,6 @@
 
 /* Heads computed in mtlm_real. */
 static const struct mtlm_attention_way in_real = {
-    .bytes = sizeof(mtlm_real),
     .fwd_scratch = mtlm_attention_fwd_scratch,
     .bwd_scratch = mtlm_attention_bwd_scratch,
     .fwd = mtlm_attention_fwd_head,
@@ -122,6 +121,7 @@ const struct mtlm_op mtlm_op_attention_fwd = {
                                {MTLM_GRAD_OF, ATT_Y},
                                {MTLM_GRAD_OF, ATT_QKV}}}}},
     .cpu = attention_fwd_cpu,
+    .cpu_typed = true,
     .cpu_bf16 = MTLM_BF16_KERNEL(attention_fwd),
     .bf16_pays = bf16_pays,
     .cuda = MTLM_CUDA_KERNEL(attention_fwd),
@@ -174,6 +174,7 @@ const struct mtlm_op mtlm_op_attention_more_fwd = {
                                {MTLM_GRAD_OF, ATTM_QKV_Q},
                                {MTLM_GRAD_OF, ATTM_QKV_K}}}}},
     .cpu = attention_more_fwd_cpu,
+    .cpu_typed = true,
     .cpu_bf16 = MTLM_BF16_KERNEL(attention_more_fwd),
     .bf16_pays = bf16_pays,
     .cuda = MTLM_CUDA_KERNEL(attention_more_fwd),
@@ -222,6 +223,7 @@ const struct mtlm_op mtlm_op_attention_bwd = {
     .infer = attention_bwd_infer,
     .flops = attention_bwd_flops,
     .cpu = attention_bwd_cpu,
+    .cpu_typed = true,
     .cpu_bf16 = MTLM_BF16_KERNEL(attention_bwd),
     .bf16_pays = bf16_pays,
     .cuda = MTLM_CUDA_KERNEL(attention_bwd),
@@ -244,6 +246,7 @@ const struct mtlm_op mtlm_op_attention_bwd_add = {
     .infer = attention_bwd_infer,
     .flops = attention_bwd_flops,
     .cpu = attention_bwd_add_cpu,
+    .cpu_typed = true,
     .cpu_bf16 = MTLM_BF16_KERNEL(attention_bwd_add),
     .bf16_pays = bf16_pays,
     .cuda = MTLM_CUDA_KERNEL(attention_bwd_add),
@@ -297,6 +300,7 @@ const struct mtlm_op mtlm_op_attention_more_bwd = {
     .infer = attention_more_bwd_infer,
     .flops = attention_more_bwd_flops,
     .cpu = attention_more_bwd_cpu,
+    .cpu_typed = true,
     .cpu_bf16 = MTLM_BF16_KERNEL(attention_more_bwd),
     .bf16_pays = bf16_pays,
     .cuda = MTLM_CUDA_KERNEL(attention_more_bwd),

@@ -6,7 +6,6 @@
 #include "codelets/attention/attention_heads.h"
 
 static const struct mtlm_attention_way in_bf16 = {
-    .bytes = sizeof(uint16_t),
     .fwd_scratch = mtlm_attention_fwd_bf16_scratch,
     .bwd_scratch = mtlm_attention_bwd_bf16_scratch,
     .fwd = mtlm_attention_fwd_bf16_head,

@@ -32,6 +32,7 @@ struct mtlm_head {
     /* score = scale q k^T + slope (k's position - q's position); the softmax
      * takes exp(coefficient score). */
     mtlm_real scale, slope, coefficient;
+    enum mtlm_dtype type;  /* of q, k, v, y and their gradients */
     const void *q, *k, *v; /* q [queries, d]; k, v [keys, d] */
 };
 
@@ -67,15 +68,14 @@ _Static_assert(MTLM_BLOCK_QUERIES % MTLM_TILE_ROWS == 0
                "blocks are whole tiles");
 
 /* A head's operands and results, packed for tiles, in the worker's scratch.  A
- * panel is MTLM_TILE_COLS keys or values, transposed.  Rows of k, v, dk, dv, q,
+ * panel is MTLM_TILE_COLS keys or values, transposed.  Rows of rows, dk, dv, q,
  * o and dq are d elements long. */
 struct mtlm_packed {
     int64_t d;          /* head->d rounded up to whole vectors */
     int64_t panel;      /* elements of a panel */
     mtlm_real *kt;      /* all keys, by panels */
-    mtlm_real *v;       /* forward: all values, by rows */
     mtlm_real *vt;      /* backward: all values, by panels */
-    mtlm_real *k;       /* backward: all keys, by rows */
+    mtlm_real *rows;    /* by rows, forward: all values, backward: all keys */
     mtlm_real *dk, *dv; /* backward: gradients of all keys and values */
     /* Rows of one block of queries: q; o is y (forward) or dy (backward); dq is
      * the gradient of q (backward). */
@@ -141,15 +141,27 @@ static inline void mtlm_block_scale_rows(mtlm_real *x, int64_t n,
 mtlm_real *mtlm_attention_block_scratch_take(mtlm_real **scratch, int64_t n);
 
 /* Packs the head's keys into kt.  Returns a struct with d, panel, kt, and with
- * memory for q, o, score and factor.  The caller adds the other members.  Takes
- * the memory from *scratch and advances *scratch. */
+ * memory for rows, q, o, score and factor.  The caller adds the other members.
+ * Takes the memory from *scratch and advances *scratch. */
 struct mtlm_packed mtlm_attention_block_pack_head(const struct mtlm_head *head,
                                                   mtlm_real **scratch);
 
-/* Packs `from` [n, cols], rows ld elements apart, into `to`.  Zeros fill up
- * each row to whole vectors, and the rows to whole tiles. */
-void mtlm_attention_block_pack_queries(const mtlm_real *from, int64_t ld,
-                                       int64_t n, int64_t cols, mtlm_real *to);
+/* Packs x [keys, d] of the head into panels.  rows [keys, d of struct
+ * mtlm_packed]: memory in which 16-bit x are widened. */
+void mtlm_attention_block_pack_panels(const struct mtlm_head *head,
+                                      const void *x, mtlm_real *rows,
+                                      mtlm_real *panels);
+
+/* Packs n rows of the head's values, ld elements apart, from element `first`
+ * on, into `to`.  Zeros fill up each row to whole vectors. */
+void mtlm_attention_block_pack_rows(const struct mtlm_head *head,
+                                    const void *values, int64_t first,
+                                    int64_t ld, int64_t n, mtlm_real *to);
+
+/* The same; zeros fill up the rows to whole tiles, too. */
+void mtlm_attention_block_pack_queries(const struct mtlm_head *head,
+                                       const void *values, int64_t first,
+                                       int64_t ld, int64_t n, mtlm_real *to);
 
 /* Adds ALiBi to the scores of one query with the first n keys of the block. */
 static inline void mtlm_block_add_alibi(const struct mtlm_block *b,

@@ -5,6 +5,7 @@
 
 #include "codelets/attention/attention_bwd.h"
 #include "codelets/attention/attention_row.h"
+#include "codelets/value.h"
 #include "codelets/vector_math.h"
 
 int64_t mtlm_attention_bwd_scratch(int64_t keys, int64_t d)
@@ -76,16 +77,25 @@ static void backward_block(const struct mtlm_block *b, const mtlm_real *lse,
     }
     sums_over_queries(b, p->score, p->o, p->dv);
     sums_over_queries(b, p->dprob, p->q, p->dk);
-    mtlm_attention_block_sums_over_seen(b, p->dprob, p->k, b->k0 == 0, p->dq);
+    mtlm_attention_block_sums_over_seen(b, p->dprob, p->rows, b->k0 == 0,
+                                        p->dq);
 }
 
-/* Writes scale * from to `to` [n, d], whose rows are ld apart; add: adds. */
-static void unpack_rows(const mtlm_real *from, int64_t n, int64_t d,
-                        mtlm_real scale, bool add, mtlm_real *to, int64_t ld)
+/* Writes scale * from to n rows of the gradient, which are head->ld elements
+ * apart, from element `first` on; add: adds.  from: packed rows; wide [d]:
+ * memory for a row of 16-bit values. */
+static void unpack_rows(const struct mtlm_head *head, const mtlm_real *from,
+                        int64_t n, mtlm_real scale, bool add, void *gradient,
+                        int64_t first, mtlm_real *wide)
 {
-    const int64_t width = mtlm_tile_whole_vectors(d);
+    const enum mtlm_dtype type = head->type;
+    const int64_t d = head->d, width = mtlm_tile_whole_vectors(d);
 
-    for (int64_t r = 0; r < n; r++, from += width, to += ld) {
+    for (int64_t r = 0; r < n; r++, from += width, first += head->ld) {
+        mtlm_real *to = add || type == MTLM_REAL
+                            ? mtlm_value_get(type, gradient, first, d, wide)
+                            : wide;
+
         if (add) {
 #pragma omp simd
             for (int64_t c = 0; c < d; c++)
@@ -95,26 +105,40 @@ static void unpack_rows(const mtlm_real *from, int64_t n, int64_t d,
             for (int64_t c = 0; c < d; c++)
                 to[c] = scale * from[c];
         }
+        mtlm_value_put(type, to, first, d, gradient);
     }
+}
+
+/* Returns the sum of y dy of a query, whose y [d] begins at element `first`.
+ * dy is packed; wide: memory for a row of 16-bit values. */
+static mtlm_real delta_of(const struct mtlm_head *head, const void *y,
+                          int64_t first, const mtlm_real *dy, mtlm_real *wide)
+{
+    const mtlm_real *row = wide;
+
+    if (head->type == MTLM_REAL)
+        row = (const mtlm_real *) y + first;
+    else
+        mtlm_attention_block_pack_rows(head, y, first, head->ld_y, 1, wide);
+    return mtlm_attention_row_dot(row, dy, head->d);
 }
 
 static void backward_queries(const struct mtlm_head *head,
                              const struct mtlm_packed *p, int64_t q0,
-                             const mtlm_real *y, const mtlm_real *lse,
-                             const mtlm_real *dy)
+                             const void *y, const mtlm_real *lse,
+                             const void *dy)
 {
     const int64_t nq = mtlm_least(MTLM_BLOCK_QUERIES, head->queries - q0);
     const int64_t keys = mtlm_head_seen(head, q0 + nq - 1);
-    const mtlm_real *q = head->q;
+    const int64_t ld_y = head->ld_y;
     mtlm_real delta[MTLM_BLOCK_QUERIES];
 
-    mtlm_attention_block_pack_queries(q + q0 * head->ld, head->ld, nq, head->d,
-                                      p->q);
+    mtlm_attention_block_pack_queries(head, head->q, q0 * head->ld, head->ld,
+                                      nq, p->q);
     mtlm_block_scale_rows(p->q, nq * p->d, head->scale);
-    mtlm_attention_block_pack_queries(dy, head->ld_y, nq, head->d, p->o);
+    mtlm_attention_block_pack_queries(head, dy, q0 * ld_y, ld_y, nq, p->o);
     for (int64_t i = 0; i < nq; i++)
-        delta[i] = mtlm_attention_row_dot(y + i * head->ld_y, p->o + i * p->d,
-                                          head->d);
+        delta[i] = delta_of(head, y, (q0 + i) * ld_y, p->o + i * p->d, p->dq);
     for (int64_t k0 = 0; k0 < keys; k0 += MTLM_BLOCK_KEYS) {
         const struct mtlm_block b = {
             head, p, q0, nq, k0, mtlm_least(MTLM_BLOCK_KEYS, keys - k0)};
@@ -134,26 +158,24 @@ void mtlm_attention_bwd_head(const struct mtlm_head *head, bool add,
     const int64_t rows = mtlm_block_whole_rows(head->keys) * p.d;
 
     p.vt = mtlm_attention_block_scratch_take(&scratch, tiles);
-    p.k = mtlm_attention_block_scratch_take(&scratch, rows);
     p.dk = mtlm_attention_block_scratch_take(&scratch, rows);
     p.dv = mtlm_attention_block_scratch_take(&scratch, rows);
     p.dq =
         mtlm_attention_block_scratch_take(&scratch, MTLM_BLOCK_QUERIES * p.d);
     p.dprob = mtlm_attention_block_scratch_take(&scratch, MTLM_BLOCK_QUERIES
                                                               * MTLM_BLOCK_LD);
-    mtlm_tile_pack_transposed(head->v, ld, head->keys, d, p.vt);
-    mtlm_tile_pack_rows(head->k, ld, head->keys, d, p.k);
+    mtlm_attention_block_pack_panels(head, head->v, p.rows, p.vt);
+    mtlm_attention_block_pack_rows(head, head->k, 0, ld, head->keys, p.rows);
     memset(p.dk, 0, rows * sizeof(*p.dk));
     memset(p.dv, 0, rows * sizeof(*p.dv));
     for (int64_t q0 = 0; q0 < head->queries && head->keys > 0;
          q0 += MTLM_BLOCK_QUERIES) {
         const int64_t nq = mtlm_least(MTLM_BLOCK_QUERIES, head->queries - q0);
 
-        backward_queries(head, &p, q0, (const mtlm_real *) y + q0 * head->ld_y,
-                         lse + q0, (const mtlm_real *) dy + q0 * head->ld_y);
-        unpack_rows(p.dq, nq, d, head->scale * head->coefficient, add,
-                    (mtlm_real *) dq + q0 * ld, ld);
+        backward_queries(head, &p, q0, y, lse + q0, dy);
+        unpack_rows(head, p.dq, nq, head->scale * head->coefficient, add, dq,
+                    q0 * ld, p.q);
     }
-    unpack_rows(p.dk, head->keys, d, head->coefficient, add, dk, ld);
-    unpack_rows(p.dv, head->keys, d, 1, add, dv, ld);
+    unpack_rows(head, p.dk, head->keys, head->coefficient, add, dk, 0, p.q);
+    unpack_rows(head, p.dv, head->keys, 1, add, dv, 0, p.q);
 }

@@ -5,6 +5,7 @@
 
 #include "codelets/attention/attention_fwd.h"
 #include "codelets/attention/attention_row.h"
+#include "codelets/value.h"
 #include "codelets/vector_math.h"
 
 /* What is carried along the keys for each query of a block: the greatest
@@ -17,7 +18,7 @@ int64_t mtlm_attention_fwd_scratch(int64_t keys, int64_t d)
 {
     const int64_t width = mtlm_tile_whole_vectors(d);
 
-    return mtlm_tile_whole_tiles(keys) * d + keys * width
+    return mtlm_tile_whole_tiles(keys) * d + mtlm_block_whole_rows(keys) * width
            + 2 * MTLM_BLOCK_QUERIES * width
            + (MTLM_BLOCK_QUERIES + 1) * MTLM_BLOCK_LD;
 }
@@ -45,23 +46,36 @@ static void forward_block(const struct mtlm_block *b, struct carry *carry,
             mtlm_attention_row_drop(row, p->factor, n);
         }
     }
-    mtlm_attention_block_sums_over_seen(b, p->score, p->v, first, p->o);
+    mtlm_attention_block_sums_over_seen(b, p->score, p->rows, first, p->o);
+}
+
+/* Writes scale * from [d] to y's elements from `first` on.  May overwrite
+ * from. */
+static void write_row(const struct mtlm_head *head, mtlm_real *from,
+                      mtlm_real scale, void *y, int64_t first)
+{
+    mtlm_real *to = head->type == MTLM_REAL ? (mtlm_real *) y + first : from;
+
+#pragma omp simd
+    for (int64_t c = 0; c < head->d; c++)
+        to[c] = from[c] * scale;
+    mtlm_value_put(head->type, to, first, head->d, y);
 }
 
 static void forward_queries(const struct mtlm_head *head,
                             const struct mtlm_packed *p, int64_t q0, bool merge,
-                            mtlm_real *y, mtlm_real *lse)
+                            void *y, mtlm_real *lse)
 {
     const int64_t nq = mtlm_least(MTLM_BLOCK_QUERIES, head->queries - q0);
     const int64_t keys = mtlm_head_seen(head, q0 + nq - 1);
-    const mtlm_real *q = head->q;
     struct carry carry;
 
-    mtlm_attention_block_pack_queries(q + q0 * head->ld, head->ld, nq, head->d,
-                                      p->q);
+    mtlm_attention_block_pack_queries(head, head->q, q0 * head->ld, head->ld,
+                                      nq, p->q);
     mtlm_block_scale_rows(p->q, nq * p->d, head->scale);
     if (merge)
-        mtlm_attention_block_pack_queries(y, head->ld_y, nq, head->d, p->o);
+        mtlm_attention_block_pack_queries(head, y, q0 * head->ld_y, head->ld_y,
+                                          nq, p->o);
     /* An existing result counts as one key with the score lse. */
     for (int64_t i = 0; i < nq; i++) {
         carry.max[i] = merge ? lse[i] * MTLM_LOG2_E : -INFINITY;
@@ -73,12 +87,9 @@ static void forward_queries(const struct mtlm_head *head,
 
         forward_block(&b, &carry, !merge && k0 == 0);
     }
-    for (int64_t i = 0; i < nq; i++, y += head->ld_y) {
-        const mtlm_real inverse = 1 / carry.sum[i];
-
-#pragma omp simd
-        for (int64_t c = 0; c < head->d; c++)
-            y[c] = p->o[i * p->d + c] * inverse;
+    for (int64_t i = 0; i < nq; i++) {
+        write_row(head, p->o + i * p->d, 1 / carry.sum[i], y,
+                  (q0 + i) * head->ld_y);
         lse[i] = carry.max[i] * MTLM_LN_2 + log((double) carry.sum[i]);
     }
 }
@@ -88,9 +99,8 @@ void mtlm_attention_fwd_head(const struct mtlm_head *head, bool merge, void *y,
 {
     struct mtlm_packed p = mtlm_attention_block_pack_head(head, &scratch);
 
-    p.v = mtlm_attention_block_scratch_take(&scratch, head->keys * p.d);
-    mtlm_tile_pack_rows(head->v, head->ld, head->keys, head->d, p.v);
+    mtlm_attention_block_pack_rows(head, head->v, 0, head->ld, head->keys,
+                                   p.rows);
     for (int64_t q0 = 0; q0 < head->queries; q0 += MTLM_BLOCK_QUERIES)
-        forward_queries(head, &p, q0, merge, (mtlm_real *) y + q0 * head->ld_y,
-                        lse + q0);
+        forward_queries(head, &p, q0, merge, y, lse + q0);
 }

@@ -29,7 +29,7 @@ struct attention_work {
 /* Returns the address of value n. */
 static void *at(const struct attention_work *w, void *values, int64_t n)
 {
-    return (char *) values + n * w->way->bytes;
+    return (char *) values + n * mtlm_dtype_bytes(w->call->value);
 }
 
 /* Returns how many of the rows from position `first` on precede the padding. */
@@ -71,6 +71,7 @@ static struct mtlm_head head_of(const struct attention_work *w, int64_t j,
         .scale = 1 / (mtlm_sqrt(d) * c),
         .slope = mtlm_alibi_slope(number, call->attr.attention.alibi_heads) / c,
         .coefficient = c,
+        .type = call->value,
         .q = at(w, w->ptr[ATT_QKV], first),
         .k = at(w, w->ptr[other], first + d),
         .v = at(w, w->ptr[other], first + 2 * d),
@@ -96,7 +97,8 @@ static void pad_rows(const struct attention_work *w,
     const int64_t rows = w->call->shape[ATT_QKV].dim[0];
 
     for (int64_t i = head->queries; i < rows; i++) {
-        memset(at(w, y, i * head->ld_y), 0, head->d * w->way->bytes);
+        memset(at(w, y, i * head->ld_y), 0,
+               head->d * mtlm_dtype_bytes(head->type));
         lse[i] = MTLM_ATTENTION_NO_LSE;
     }
 }
@@ -139,7 +141,8 @@ static void backward(const struct attention_work *w, bool add)
                         at(w, w->ptr[o->dy], first), dq, dk, at(w, dk, head.d),
                         scratch);
             for (int64_t i = head.queries; i < dim[0] && !add; i++)
-                memset(at(w, dq, i * head.ld), 0, 3 * head.d * w->way->bytes);
+                memset(at(w, dq, i * head.ld), 0,
+                       3 * head.d * mtlm_dtype_bytes(head.type));
         }
 }
 

@@ -2,15 +2,14 @@
 #define MTLM_ATTENTION_HEADS_H
 
 /* The CPU kernels of attention: walk over samples and heads.  A way computes
- * one head, on operands of one type. */
+ * one head. */
 
 #include "codelets/attention/attention_block.h"
 #include "codelets/op.h"
 
-/* How to compute a head.  Values are q, k, v, y and their gradients. */
+/* How to compute a head.  Values are q, k, v, y and their gradients, of type
+ * head->type. */
 struct mtlm_attention_way {
-    size_t bytes; /* of a value */
-
     /* Return the elements of scratch that fwd and bwd need for `keys` keys of
      * d elements. */
     int64_t (*fwd_scratch)(int64_t keys, int64_t d);

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "codelets/value.h"
-#include "runtime/base/value16.h"
+#include "tests/codelets/narrow_operand.h"
 #include "tests/codelets/support.h"
 
 /* x [M, k], y [M, n], weight [n, k]: one of n and k is LONG, longer than any
@@ -33,54 +33,8 @@ static const struct type {
 
 enum { TYPES = sizeof(types) / sizeof(types[0]) };
 
-/* An operand of a call on 16-bit values, and of the same call on mtlm_real. */
-struct operand {
-    int64_t n;
-    bool is_value;
-    mtlm_real *wide;
-    void *given;
-};
-
-/* Numbers of the 16-bit type where operand i is a value. */
-static struct operand new_operand(const struct mtlm_call *call, int i)
-{
-    struct operand o = {.n = mtlm_shape_elems(&call->shape[i]),
-                        .is_value =
-                            mtlm_ops[call->kind]->dtype[i] == MTLM_VALUE};
-
-    o.wide = new_normal(o.n, 10 + i);
-    if (o.is_value) {
-        o.given = mtlm_calloc(o.n, sizeof(uint16_t));
-        mtlm_value16_round(call->value, o.wide, o.n, o.given);
-        mtlm_value16_widen(call->value, o.given, o.n, o.wide);
-    } else {
-        o.given = new_normal(o.n, 10 + i);
-    }
-    return o;
-}
-
-static void free_operand(struct operand o)
-{
-    free(o.wide);
-    free(o.given);
-}
-
-/* Returns what the call on 16-bit values has left, as mtlm_real. */
-static mtlm_real *new_result(const struct mtlm_call *call,
-                             const struct operand *o)
-{
-    mtlm_real *got = new_undefined(o->n);
-
-    if (o->is_value)
-        mtlm_value16_widen(call->value, o->given, o->n, got);
-    else
-        for (int64_t i = 0; i < o->n; i++)
-            got[i] = ((mtlm_real *) o->given)[i];
-    return got;
-}
-
 /* Fails unless got is near want: rounded, where it is a value. */
-static void check_near(const struct operand *o, const mtlm_real *got,
+static void check_near(const struct narrow_operand *o, const mtlm_real *got,
                        double want, int64_t i, double precision)
 {
     const double bound = (o->is_value ? precision : 1e-5) * fabs(want);
@@ -110,7 +64,7 @@ static void run_in_own_scratch(const struct mtlm_call *call, void *const ptr[],
 static void check_op(struct mtlm_call call, int64_t rows, double precision)
 {
     const int operands = mtlm_ops[call.kind]->n_operands;
-    struct operand o[MTLM_MAX_OPERANDS];
+    struct narrow_operand o[MTLM_MAX_OPERANDS];
     void *wide[MTLM_MAX_OPERANDS], *given[MTLM_MAX_OPERANDS];
     struct mtlm_call real;
     struct mtlm_error err;
@@ -119,19 +73,19 @@ static void check_op(struct mtlm_call call, int64_t rows, double precision)
     real = call;
     real.value = MTLM_REAL;
     for (int i = 0; i < operands; i++) {
-        o[i] = new_operand(&call, i);
+        o[i] = narrow_operand_new(&call, i);
         wide[i] = o[i].wide;
         given[i] = o[i].given;
     }
     run_op_at(real, wide, 0, 0, rows);
     run_in_own_scratch(&call, given, rows);
     for (int i = 0; i < operands; i++) {
-        mtlm_real *got = new_result(&call, &o[i]);
+        mtlm_real *got = narrow_operand_result(&o[i]);
 
         for (int64_t e = 0; e < o[i].n; e++)
             check_near(&o[i], got, o[i].wide[e], e, precision);
         free(got);
-        free_operand(o[i]);
+        narrow_operand_free(o[i]);
     }
 }
 
@@ -205,12 +159,14 @@ static void check_formulas(struct type type, struct size size)
     struct mtlm_call dgrad = {.kind = MTLM_OP_LINEAR_DGRAD,
                               .value = type.type,
                               .shape = {MTLM_SHAPE(M, n), w, MTLM_SHAPE(M, k)}};
-    struct operand x = new_operand(&fwd, 0), weight = new_operand(&fwd, 1);
-    struct operand y = new_operand(&fwd, 2), dx = new_operand(&fwd, 0);
+    struct narrow_operand x = narrow_operand_new(&fwd, 0),
+                          weight = narrow_operand_new(&fwd, 1);
+    struct narrow_operand y = narrow_operand_new(&fwd, 2),
+                          dx = narrow_operand_new(&fwd, 0);
     mtlm_real *got;
 
     run_op(fwd, (void *[]){x.given, weight.given, y.given}, 0);
-    got = new_result(&fwd, &y);
+    got = narrow_operand_result(&y);
     for (int64_t i = 0; i < M * n; i++)
         check_near(
             &y, got,
@@ -219,14 +175,15 @@ static void check_formulas(struct type type, struct size size)
     run_op(dgrad, (void *[]){y.given, weight.given, dx.given}, 0);
     free(y.wide);
     y.wide = got;
-    got = new_result(&dgrad, &dx);
+    got = narrow_operand_result(&dx);
     for (int64_t i = 0; i < M * k; i++)
         check_near(
             &dx, got,
             sum_products(y.wide + i / k * n, 1, weight.wide + i % k, k, n), i,
             type.precision);
     free(got);
-    free_operand(x), free_operand(weight), free_operand(y), free_operand(dx);
+    narrow_operand_free(x), narrow_operand_free(weight), narrow_operand_free(y),
+        narrow_operand_free(dx);
 }
 
 static void test_products_like_sums_in_double(void **state)
