@@ -1,8 +1,8 @@
 /* y = residual + dropout(x + bias): the end of both halves of a layer.
  *
  * x, residual, y, dx, dy [s, b, h], of which row 0 is position
- * dropout.first_row + context->position of the samples; bias, dbias [h].  The
- * gradient of the residual is that of y. */
+ * dropout.first_row of the samples, and context->position more in a part; bias,
+ * dbias [h].  The gradient of the residual is that of y. */
 
 #include "config.h"
 

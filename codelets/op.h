@@ -320,9 +320,8 @@ struct mtlm_context {
     double share;
     int64_t batch; /* samples of the iteration on all ranks */
     bool first;    /* The microbatch is the first of the iteration. */
-    /* Position of row 0, added to positions of attributes: in its sequence if
-     * decoding, in the operand if the kernel computes a part (by_positions of
-     * struct mtlm_op), else 0. */
+    /* Added to positions of attributes: the position of row 0 in its sequence
+     * (decoding), and in the whole operand (by_positions of struct mtlm_op). */
     int64_t position;
     int64_t rows; /* decoding only, else 0: number of rows in use */
     struct mtlm_scratch *scratch; /* this worker's host scratch */
@@ -405,11 +404,6 @@ struct mtlm_op {
      * Without cpu_typed, mtlm_value_run_cpu() converts MTLM_VALUE operands to
      * mtlm_real. */
     mtlm_kernel *cpu;
-    /* cpu may compute the positions of operand 0 [s, b, ...] part by part, in
-     * order.  Operands with these two dimensions have the same positions; a
-     * part begins at context->position.  Sums over rows add up MTLM_ROW_BLOCK
-     * rows at a time. */
-    bool by_positions;
     /* The same on MTLM_VALUE operands in bf16, not converted.  Called instead of
      * cpu where mtlm_bf16_product_here(); NULL: no such kernel. */
     mtlm_kernel *cpu_bf16;
@@ -420,8 +414,14 @@ struct mtlm_op {
     mtlm_kernel *cuda;
     /* cpu takes MTLM_VALUE operands of type call->value, not converted. */
     bool cpu_typed;
+    /* mtlm_value_run_cpu() may call cpu on some positions of operand 0 [s, b,
+     * ...] at a time, in order.  Operands with these two dimensions have the
+     * same positions.  The kernel only reads other operands, or adds sums over
+     * MTLM_ROW_BLOCK rows to operands of mtlm_real. */
+    bool by_positions;
     /* Returns the bytes of context->scratch in which cpu widens 16-bit
-     * operands. NULL: none.  Requires cpu_typed. */
+     * operands, without buffers that mtlm_real takes, too.  NULL: none.
+     * Requires cpu_typed. */
     size_t (*wide_bytes)(const struct mtlm_call *call);
     /* cpu reads operand 0 wherever it lies: ptr[0] may be GPU memory. */
     bool cpu_fetches;

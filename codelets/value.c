@@ -13,8 +13,13 @@
 #include "runtime/base/least.h"
 #include "runtime/base/value16.h"
 
-/* Floats in a cache line; floats of a part, which a core's caches hold. */
+/* Floats in a cache line; floats of a part, which a core's caches hold, unless
+ * few positions have more. */
 enum { ALIGN = 16, PART = 96 * 1024 };
+
+/* Floats before the first widened operand: MTLM_ROWS_APART further lie the rows
+ * of kernels' own scratch. */
+enum { BEGIN = MTLM_ROWS_APART / 2 };
 
 static mtlm_kernel *kernel_of(const struct mtlm_call *call)
 {
@@ -53,12 +58,12 @@ static int64_t wide_elems(const struct mtlm_call *call, int i)
 /* Of this call alone. */
 static size_t wide_bytes(const struct mtlm_call *call)
 {
-    size_t sum = 0;
+    int64_t sum = 0;
 
     for (int i = 0; i < mtlm_ops[call->kind]->n_operands; i++)
         if (is_wide(call, i))
-            sum += wide_elems(call, i) * sizeof(float);
-    return sum;
+            sum += wide_elems(call, i);
+    return sum > 0 ? (BEGIN + sum) * sizeof(float) : 0;
 }
 
 /* Whether operand i has the positions of operand 0. */
@@ -77,8 +82,19 @@ static void set_positions(struct mtlm_call *call, int64_t count)
             call->shape[i].dim[0] = count;
 }
 
-/* Returns the largest part of a call: its first positions.  A part has whole
- * blocks of MTLM_ROW_BLOCK rows, so sums over rows keep their bits. */
+/* Whether the operation adds sums over rows to an operand. */
+static bool sums_rows(const struct mtlm_call *call)
+{
+    const struct mtlm_op *op = mtlm_ops[call->kind];
+
+    for (int i = 0; i < op->n_operands; i++)
+        if (op->access[i] == MTLM_RW && !has_positions(call, i))
+            return true;
+    return false;
+}
+
+/* Returns the largest part of a call: its first positions.  Sums over rows keep
+ * their bits: they get whole blocks of MTLM_ROW_BLOCK rows. */
 static struct mtlm_call part_of(const struct mtlm_call *call)
 {
     const int64_t s = call->shape[0].dim[0], b = call->shape[0].dim[1];
@@ -88,7 +104,7 @@ static struct mtlm_call part_of(const struct mtlm_call *call)
     if (mtlm_ops[call->kind]->by_positions && elems > PART) {
         int64_t block = 1, most;
 
-        while (block * b % MTLM_ROW_BLOCK != 0)
+        while (sums_rows(call) && block * b % MTLM_ROW_BLOCK != 0)
             block *= 2;
         most = PART * s / elems / block * block;
         set_positions(&part, mtlm_least(s, most < block ? block : most));
@@ -138,6 +154,7 @@ static void run_widened(void *const ptr[], const struct mtlm_call *call,
     float *next = mtlm_scratch_get(context->wide, wide_bytes(call));
 
     assert(sizeof(mtlm_real) == sizeof(float));
+    next += BEGIN;
     for (int i = 0; i < op->n_operands; i++) {
         given[i] = ptr[i];
         if (!is_wide(call, i))
@@ -158,6 +175,10 @@ static void run_widened(void *const ptr[], const struct mtlm_call *call,
 /* Advances operand i of a part to the next part. */
 static void advance(void **ptr, const struct mtlm_call *part, int i)
 {
+    const enum mtlm_access access = mtlm_ops[part->kind]->access[i];
+
+    assert(has_positions(part, i) || access == MTLM_R
+           || (access == MTLM_RW && !is_wide(part, i)));
     if (has_positions(part, i))
         *ptr =
             (char *) *ptr

@@ -10,7 +10,8 @@
  * host memory per call (mtlm_call_spread()).  Calls the operation's kernel on
  * bf16 where the operation and the processor have one.  Other kernels get
  * 16-bit operands as floats: widened before the kernel, rounded after, unless
- * the operation is cpu_typed. */
+ * the operation is cpu_typed.  Operations by_positions are computed part after
+ * part. */
 void mtlm_value_run_cpu(void *const ptr[], const struct mtlm_call *call,
                         const struct mtlm_context *context);
 

@@ -22,45 +22,44 @@ struct mtlm_packed mtlm_attention_block_pack_head(const struct mtlm_head *head,
 
     p.kt = mtlm_attention_block_scratch_take(
         scratch, mtlm_tile_whole_tiles(head->keys) * head->d);
-    p.rows = mtlm_attention_block_scratch_take(
+    p.by_row = mtlm_attention_block_scratch_take(
         scratch, mtlm_block_whole_rows(head->keys) * d);
     p.q = mtlm_attention_block_scratch_take(scratch, MTLM_BLOCK_QUERIES * d);
     p.o = mtlm_attention_block_scratch_take(scratch, MTLM_BLOCK_QUERIES * d);
     p.score = mtlm_attention_block_scratch_take(scratch, MTLM_BLOCK_QUERIES
                                                              * MTLM_BLOCK_LD);
     p.factor = mtlm_attention_block_scratch_take(scratch, MTLM_BLOCK_LD);
-    mtlm_attention_block_pack_panels(head, head->k, p.rows, p.kt);
+    mtlm_attention_block_pack_panels(head, head->k, p.by_row, p.kt);
     return p;
 }
 
 void mtlm_attention_block_pack_panels(const struct mtlm_head *head,
-                                      const void *x, mtlm_real *rows,
+                                      const void *x, mtlm_real *by_row,
                                       mtlm_real *panels)
 {
     const mtlm_real *from = x;
     int64_t ld = head->ld;
 
     if (head->type != MTLM_REAL) {
-        mtlm_attention_block_pack_rows(head, x, 0, ld, head->keys, rows);
-        from = rows;
+        mtlm_attention_block_pack_rows(head, x, 0, ld, head->keys, by_row);
+        from = by_row;
         ld = mtlm_tile_whole_vectors(head->d);
     }
     mtlm_tile_pack_transposed(from, ld, head->keys, head->d, panels);
 }
 
-void mtlm_attention_block_pack_rows(const struct mtlm_head *head,
-                                    const void *values, int64_t first,
-                                    int64_t ld, int64_t n, mtlm_real *to)
+void mtlm_attention_block_pack_rows(const struct mtlm_head *head, const void *x,
+                                    int64_t first, int64_t ld, int64_t n,
+                                    mtlm_real *to)
 {
     const int64_t d = head->d, width = mtlm_tile_whole_vectors(d);
 
     if (head->type == MTLM_REAL) {
-        mtlm_tile_pack_rows((const mtlm_real *) values + first, ld, n, d, to);
+        mtlm_tile_pack_rows((const mtlm_real *) x + first, ld, n, d, to);
         return;
     }
     for (int64_t r = 0; r < n; r++, to += width) {
-        mtlm_value16_widen(head->type,
-                           (const uint16_t *) values + first + r * ld, d,
+        mtlm_value16_widen(head->type, (const uint16_t *) x + first + r * ld, d,
                            (void *) to);
         for (int64_t c = d; c < width; c++)
             to[c] = 0;
@@ -68,12 +67,12 @@ void mtlm_attention_block_pack_rows(const struct mtlm_head *head,
 }
 
 void mtlm_attention_block_pack_queries(const struct mtlm_head *head,
-                                       const void *values, int64_t first,
-                                       int64_t ld, int64_t n, mtlm_real *to)
+                                       const void *x, int64_t first, int64_t ld,
+                                       int64_t n, mtlm_real *to)
 {
     const int64_t width = mtlm_tile_whole_vectors(head->d);
 
-    mtlm_attention_block_pack_rows(head, values, first, ld, n, to);
+    mtlm_attention_block_pack_rows(head, x, first, ld, n, to);
     memset(to + n * width, 0,
            (mtlm_block_whole_rows(n) - n) * width * sizeof(*to));
 }

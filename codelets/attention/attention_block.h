@@ -68,14 +68,14 @@ _Static_assert(MTLM_BLOCK_QUERIES % MTLM_TILE_ROWS == 0
                "blocks are whole tiles");
 
 /* A head's operands and results, packed for tiles, in the worker's scratch.  A
- * panel is MTLM_TILE_COLS keys or values, transposed.  Rows of rows, dk, dv, q,
- * o and dq are d elements long. */
+ * panel is MTLM_TILE_COLS keys or values, transposed.  Rows of by_row, dk, dv,
+ * q, o and dq are d elements long. */
 struct mtlm_packed {
     int64_t d;          /* head->d rounded up to whole vectors */
     int64_t panel;      /* elements of a panel */
     mtlm_real *kt;      /* all keys, by panels */
     mtlm_real *vt;      /* backward: all values, by panels */
-    mtlm_real *rows;    /* by rows, forward: all values, backward: all keys */
+    mtlm_real *by_row;  /* forward: all values, backward: all keys */
     mtlm_real *dk, *dv; /* backward: gradients of all keys and values */
     /* Rows of one block of queries: q; o is y (forward) or dy (backward); dq is
      * the gradient of q (backward). */
@@ -140,28 +140,30 @@ static inline void mtlm_block_scale_rows(mtlm_real *x, int64_t n,
 /* Returns *scratch and advances *scratch by n elements. */
 mtlm_real *mtlm_attention_block_scratch_take(mtlm_real **scratch, int64_t n);
 
-/* Packs the head's keys into kt.  Returns a struct with d, panel, kt, and with
- * memory for rows, q, o, score and factor.  The caller adds the other members.
- * Takes the memory from *scratch and advances *scratch. */
+/* Packs the head's keys into kt, 16-bit keys into by_row, too.  Returns a
+ * struct with d, panel, kt, and with memory for by_row, q, o, score and factor.
+ * The caller adds the other members.  Takes the memory from *scratch and
+ * advances *scratch. */
 struct mtlm_packed mtlm_attention_block_pack_head(const struct mtlm_head *head,
                                                   mtlm_real **scratch);
 
-/* Packs x [keys, d] of the head into panels.  rows [keys, d of struct
- * mtlm_packed]: memory in which 16-bit x are widened. */
+/* Packs the head's keys or values x [keys, d] into panels.  by_row [keys, d of
+ * struct mtlm_packed]: memory in which 16-bit x are widened. */
 void mtlm_attention_block_pack_panels(const struct mtlm_head *head,
-                                      const void *x, mtlm_real *rows,
+                                      const void *x, mtlm_real *by_row,
                                       mtlm_real *panels);
 
-/* Packs n rows of the head's values, ld elements apart, from element `first`
- * on, into `to`.  Zeros fill up each row to whole vectors. */
-void mtlm_attention_block_pack_rows(const struct mtlm_head *head,
-                                    const void *values, int64_t first,
-                                    int64_t ld, int64_t n, mtlm_real *to);
+/* Packs n rows [d] of x, which is q, k, v, y or dy, into `to`.  The first row
+ * begins at element `first`; rows are ld elements apart.  Zeros fill up each
+ * row to whole vectors. */
+void mtlm_attention_block_pack_rows(const struct mtlm_head *head, const void *x,
+                                    int64_t first, int64_t ld, int64_t n,
+                                    mtlm_real *to);
 
 /* The same; zeros fill up the rows to whole tiles, too. */
 void mtlm_attention_block_pack_queries(const struct mtlm_head *head,
-                                       const void *values, int64_t first,
-                                       int64_t ld, int64_t n, mtlm_real *to);
+                                       const void *x, int64_t first, int64_t ld,
+                                       int64_t n, mtlm_real *to);
 
 /* Adds ALiBi to the scores of one query with the first n keys of the block. */
 static inline void mtlm_block_add_alibi(const struct mtlm_block *b,

@@ -77,7 +77,7 @@ static void backward_block(const struct mtlm_block *b, const mtlm_real *lse,
     }
     sums_over_queries(b, p->score, p->o, p->dv);
     sums_over_queries(b, p->dprob, p->q, p->dk);
-    mtlm_attention_block_sums_over_seen(b, p->dprob, p->rows, b->k0 == 0,
+    mtlm_attention_block_sums_over_seen(b, p->dprob, p->by_row, b->k0 == 0,
                                         p->dq);
 }
 
@@ -164,8 +164,10 @@ void mtlm_attention_bwd_head(const struct mtlm_head *head, bool add,
         mtlm_attention_block_scratch_take(&scratch, MTLM_BLOCK_QUERIES * p.d);
     p.dprob = mtlm_attention_block_scratch_take(&scratch, MTLM_BLOCK_QUERIES
                                                               * MTLM_BLOCK_LD);
-    mtlm_attention_block_pack_panels(head, head->v, p.rows, p.vt);
-    mtlm_attention_block_pack_rows(head, head->k, 0, ld, head->keys, p.rows);
+    mtlm_attention_block_pack_panels(head, head->v, p.dk, p.vt);
+    if (head->type == MTLM_REAL) /* else the keys are there */
+        mtlm_attention_block_pack_rows(head, head->k, 0, ld, head->keys,
+                                       p.by_row);
     memset(p.dk, 0, rows * sizeof(*p.dk));
     memset(p.dv, 0, rows * sizeof(*p.dv));
     for (int64_t q0 = 0; q0 < head->queries && head->keys > 0;

@@ -46,7 +46,7 @@ static void forward_block(const struct mtlm_block *b, struct carry *carry,
             mtlm_attention_row_drop(row, p->factor, n);
         }
     }
-    mtlm_attention_block_sums_over_seen(b, p->score, p->rows, first, p->o);
+    mtlm_attention_block_sums_over_seen(b, p->score, p->by_row, first, p->o);
 }
 
 /* Writes scale * from [d] to y's elements from `first` on.  May overwrite
@@ -100,7 +100,7 @@ void mtlm_attention_fwd_head(const struct mtlm_head *head, bool merge, void *y,
     struct mtlm_packed p = mtlm_attention_block_pack_head(head, &scratch);
 
     mtlm_attention_block_pack_rows(head, head->v, 0, head->ld, head->keys,
-                                   p.rows);
+                                   p.by_row);
     for (int64_t q0 = 0; q0 < head->queries; q0 += MTLM_BLOCK_QUERIES)
         forward_queries(head, &p, q0, merge, y, lse + q0);
 }

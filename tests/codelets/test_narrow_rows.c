@@ -24,18 +24,21 @@ static void run(const struct mtlm_call *call, void *const ptr[],
                 struct mtlm_scratch *wide)
 {
     struct mtlm_scratch scratch = {0};
-    const struct mtlm_context context = {
-        .sample = 3, .first = true, .scratch = &scratch, .wide = wide};
+    const struct mtlm_context context = {.sample = 3,
+                                         .first = true,
+                                         .position = 4,
+                                         .scratch = &scratch,
+                                         .wide = wide};
 
     mtlm_value_run_cpu(ptr, call, &context);
     mtlm_scratch_free(&scratch);
 }
 
-/* Lengths of samples: the second one ends early. */
+/* Lengths of samples: the first one has no padding, the last one is short. */
 static void set_lengths(struct narrow_operand *o, int64_t s)
 {
     for (int64_t j = 0; j < o->n; j++)
-        ((int32_t *) o->given)[j] = (int32_t) (j == 1 ? s / 2 : s);
+        ((int32_t *) o->given)[j] = (int32_t) (s / (1 + 2 * j));
     memcpy(o->wide, o->given, o->n * sizeof(int32_t));
 }
 
@@ -65,7 +68,9 @@ static size_t check_op(struct mtlm_call call, int64_t s)
     run(&real, wide, NULL);
     run(&call, given, &scratch);
     bytes = scratch.bytes;
-    assert_true(bytes >= mtlm_value_wide_bytes(&call));
+    /* Scratch grows by whole pages. */
+    assert_true(bytes >= mtlm_value_wide_bytes(&call)
+                && bytes - mtlm_value_wide_bytes(&call) < 4096);
     mtlm_scratch_free(&scratch);
     for (int i = 0; i < operands; i++) {
         narrow_operand_round(&o[i]);
@@ -82,13 +87,11 @@ static size_t check_op(struct mtlm_call call, int64_t s)
     return bytes;
 }
 
-/* Shapes whose operands have several parts: with a last one that is short, and
- * with numbers of samples that divide no block of rows. */
 static const struct mtlm_shape rows[] = {
-    {.rank = 3, .dim = {1000, 1, 513}},
-    {.rank = 3, .dim = {200, 3, 1024}},
-    {.rank = 3, .dim = {70, 32, 768}},
-    {.rank = 3, .dim = {5, 2, 16}},
+    {.rank = 3, .dim = {1000, 1, 513}}, /* several parts, a last short one */
+    {.rank = 3, .dim = {200, 3, 1024}}, /* samples divide no block of rows */
+    {.rank = 3, .dim = {70, 32, 768}},  /* a position is a block of rows */
+    {.rank = 3, .dim = {5, 2, 16}},     /* one part */
 };
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
@@ -133,23 +136,26 @@ static void test_rows_of_layernorm_and_dropout(void **state)
             check_rows(types[t], rows[i]);
 }
 
-/* Attention of two parts of a sample, 2 heads of d elements. */
-static void check_attention(enum mtlm_dtype type, int64_t d, bool causal,
-                            int alibi_heads)
+/* Attention of the later part of a sample, s positions, and of an earlier part;
+ * 2 heads of d elements.  The last sample ends in the earlier part: the later
+ * part has no queries, or no keys, of it. */
+static void check_attention(enum mtlm_dtype type, int64_t s, int64_t d,
+                            bool causal, int alibi_heads)
 {
-    /* More than a block of queries; short enough for products of floats. */
-    enum { S = 130, FIRST = 60, B = 2, HEADS = 2 };
-    const struct mtlm_shape qkv = MTLM_SHAPE(S, B, 3 * HEADS * d);
+    enum { FIRST = 60, B = 3, HEADS = 2 };
+    const struct mtlm_shape qkv = MTLM_SHAPE(s, B, 3 * HEADS * d);
     const struct mtlm_shape earlier = MTLM_SHAPE(FIRST, B, 3 * HEADS * d);
-    const struct mtlm_shape y = MTLM_SHAPE(S, B, HEADS * d);
-    const struct mtlm_shape lse = MTLM_SHAPE(B, HEADS, S);
+    const struct mtlm_shape y = MTLM_SHAPE(s, B, HEADS * d);
+    const struct mtlm_shape lse = MTLM_SHAPE(B, HEADS, s);
+    const struct mtlm_shape y_earlier = MTLM_SHAPE(FIRST, B, HEADS * d);
+    const struct mtlm_shape lse_earlier = MTLM_SHAPE(B, HEADS, FIRST);
     const struct mtlm_shape lengths = MTLM_SHAPE(1, B);
     const union mtlm_attr attr = {
         .attention = {.heads = HEADS,
                       .causal = causal,
                       .first_query = FIRST,
                       .first_key = FIRST,
-                      .seq_length = FIRST + S,
+                      .seq_length = FIRST + s,
                       .coefficient = 2,
                       .alibi_heads = alibi_heads,
                       .dropout = {.p = 0.1, .seed = 9, .layer = 1}}};
@@ -162,14 +168,22 @@ static void check_attention(enum mtlm_dtype type, int64_t d, bool causal,
          .shape = {qkv, earlier, lengths, y, lse}},
         {.kind = MTLM_OP_ATTENTION_MORE_BWD,
          .shape = {qkv, earlier, lengths, y, lse, y, qkv, earlier}},
+        /* Earlier queries see later keys; not causal. */
+        {.kind = MTLM_OP_ATTENTION_MORE_FWD,
+         .shape = {earlier, qkv, lengths, y_earlier, lse_earlier}},
+        {.kind = MTLM_OP_ATTENTION_MORE_BWD,
+         .shape = {earlier, qkv, lengths, y_earlier, lse_earlier, y_earlier,
+                   earlier, qkv}},
     };
 
-    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+    for (int i = 0; i < (causal ? 5 : 7); i++) {
         calls[i].value = type;
         calls[i].attr = attr;
-        if (i >= 3)
+        if (i == 3 || i == 4)
             calls[i].attr.attention.first_key = 0;
-        assert_int_equal(check_op(calls[i], FIRST + S), 0);
+        if (i >= 5)
+            calls[i].attr.attention.first_query = 0;
+        assert_int_equal(check_op(calls[i], FIRST + s), 0);
     }
 }
 
@@ -177,11 +191,15 @@ static void test_rows_of_attention(void **state)
 {
     (void) state;
     for (int t = 0; t < TYPES; t++) {
-        check_attention(types[t], 64, true, 0);
-        check_attention(types[t], 64, false, 0);
-        check_attention(types[t], 24, true, 2); /* no whole vectors */
-        check_attention(types[t], 7, false, 0);
+        check_attention(types[t], 130, 64, true, 0);
+        check_attention(types[t], 130, 64, false, 0);
+        check_attention(types[t], 130, 21, true, 2); /* no whole vectors */
+        check_attention(types[t], 130, 7, false, 0);
     }
+    /* More than a block of keys.  Long samples of bf16 may have products of
+     * bf16, and other bits. */
+    check_attention(MTLM_F16, 230, 64, true, 0);
+    check_attention(MTLM_F16, 230, 21, false, 0);
 }
 
 int main(void)
