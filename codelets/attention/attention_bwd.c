@@ -109,20 +109,6 @@ static void unpack_rows(const struct mtlm_head *head, const mtlm_real *from,
     }
 }
 
-/* Returns the sum of y dy of a query, whose y [d] begins at element `first`.
- * dy is packed; wide: memory for a row of 16-bit values. */
-static mtlm_real delta_of(const struct mtlm_head *head, const void *y,
-                          int64_t first, const mtlm_real *dy, mtlm_real *wide)
-{
-    const mtlm_real *row = wide;
-
-    if (head->type == MTLM_REAL)
-        row = (const mtlm_real *) y + first;
-    else
-        mtlm_attention_block_pack_rows(head, y, first, head->ld_y, 1, wide);
-    return mtlm_attention_row_dot(row, dy, head->d);
-}
-
 static void backward_queries(const struct mtlm_head *head,
                              const struct mtlm_packed *p, int64_t q0,
                              const void *y, const mtlm_real *lse,
@@ -137,8 +123,12 @@ static void backward_queries(const struct mtlm_head *head,
                                       nq, p->q);
     mtlm_block_scale_rows(p->q, nq * p->d, head->scale);
     mtlm_attention_block_pack_queries(head, dy, q0 * ld_y, ld_y, nq, p->o);
-    for (int64_t i = 0; i < nq; i++)
-        delta[i] = delta_of(head, y, (q0 + i) * ld_y, p->o + i * p->d, p->dq);
+    for (int64_t i = 0; i < nq; i++) {
+        const mtlm_real *row = mtlm_value_get(head->type, (void *) y,
+                                              (q0 + i) * ld_y, head->d, p->dq);
+
+        delta[i] = mtlm_attention_row_dot(row, p->o + i * p->d, head->d);
+    }
     for (int64_t k0 = 0; k0 < keys; k0 += MTLM_BLOCK_KEYS) {
         const struct mtlm_block b = {
             head, p, q0, nq, k0, mtlm_least(MTLM_BLOCK_KEYS, keys - k0)};

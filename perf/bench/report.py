@@ -254,11 +254,11 @@ def page(result):
         lines += [over_fp32(cases), ""]
     lines += [f"* {name}: {why}." for name, why in result["skipped"].items()]
     lines += [
-        "Floor: the time of the matrix products alone in fp32, at the rate that "
-        "sgemm reaches on the same shapes when every core computes one "
-        "(best of some rounds, measured in the same run); attention in full, "
-        "as model FLOPs are counted, at the mean rate of the others. The "
-        "share is floor / median time.",
+        "Floor: the time of the matrix products alone, in fp32. Each product "
+        "has the rate of sgemm on its shape, with a product on every core: the "
+        "best of some rounds in the same run. Attention counts in full, as in "
+        "model FLOPs, at the mean rate of the others. The share is floor / "
+        "median time.",
         "",
         floors(cases),
         "",

@@ -44,15 +44,3 @@ mtlm_real *narrow_operand_result(const struct narrow_operand *o)
             got[i] = ((mtlm_real *) o->given)[i];
     return got;
 }
-
-void narrow_operand_round(struct narrow_operand *o)
-{
-    uint16_t *rounded;
-
-    if (!o->is_value)
-        return;
-    rounded = mtlm_calloc(o->n, sizeof(*rounded));
-    mtlm_value16_round(o->type, o->wide, o->n, rounded);
-    mtlm_value16_widen(o->type, rounded, o->n, o->wide);
-    free(rounded);
-}

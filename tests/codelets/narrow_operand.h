@@ -22,7 +22,4 @@ void narrow_operand_free(struct narrow_operand o);
  * The caller frees the numbers. */
 mtlm_real *narrow_operand_result(const struct narrow_operand *o);
 
-/* Rounds the values in `wide` to 16 bits. */
-void narrow_operand_round(struct narrow_operand *o);
-
 #endif /* MTLM_TESTS_NARROW_OPERAND_H */
