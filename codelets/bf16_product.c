@@ -1,4 +1,4 @@
-/* Products of bf16 matrices by oneDNN. */
+/* Products of bf16 matrices by AMX, or by oneDNN. */
 
 #include "config.h"
 
@@ -11,6 +11,8 @@
 
 #include <oneapi/dnnl/dnnl.h>
 
+#include "codelets/amx/amx_kernel.h"
+#include "codelets/amx/amx_product.h"
 #include "codelets/bf16_blocks.h"
 #include "codelets/bf16_product.h"
 #include "codelets/fetch.h"
@@ -64,12 +66,33 @@ bool mtlm_bf16_product_here(void)
     return (dnnl_get_effective_cpu_isa() & needed) == needed;
 }
 
+static bool amx_is_here;
+
+static void look_for_amx(void)
+{
+    const int needed = dnnl_cpu_isa_avx512_core_amx;
+
+    amx_is_here =
+        (dnnl_get_effective_cpu_isa() & needed) == needed && mtlm_amx_allowed();
+}
+
+/* oneDNN 2.6.3 multiplies with AMX, too, at half the speed. */
+static bool has_amx(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, look_for_amx);
+    return amx_is_here;
+}
+
 const char *mtlm_bf16_product_describe(char *text, size_t bytes)
 {
     const dnnl_version_t *version = dnnl_version();
     const char *limit = getenv("ONEDNN_MAX_CPU_ISA");
 
-    if (mtlm_bf16_product_here())
+    if (has_amx())
+        snprintf(text, bytes, "by AMX");
+    else if (mtlm_bf16_product_here())
         snprintf(text, bytes, "by oneDNN %d.%d.%d", version->major,
                  version->minor, version->patch);
     else if (limit && *limit)
@@ -321,6 +344,29 @@ static void multiply_by_blocks(const struct mtlm_bf16_product *p,
     }
 }
 
+/* Returns the product of matrices whose rows are so far apart as kind says. */
+static struct mtlm_amx_product amx_product_of(const struct product_kind *kind,
+                                              const uint16_t *a,
+                                              const uint16_t *b, void *c)
+{
+    const struct mtlm_bf16_product *p = &kind->product;
+
+    return (struct mtlm_amx_product){.trans_a = p->trans_a,
+                                     .trans_b = p->trans_b,
+                                     .packed = p->packed,
+                                     .single = p->single,
+                                     .add = p->add,
+                                     .m = p->m,
+                                     .n = p->n,
+                                     .k = p->k,
+                                     .a = a,
+                                     .b = b,
+                                     .c = c,
+                                     .lda = kind->lda,
+                                     .ldb = kind->ldb,
+                                     .ldc = kind->ldc};
+}
+
 void mtlm_bf16_product(const struct mtlm_bf16_product *product,
                        const uint16_t *a, const uint16_t *b,
                        const uint16_t *bias, void *c,
@@ -329,7 +375,12 @@ void mtlm_bf16_product(const struct mtlm_bf16_product *product,
     const struct product_kind kind = kind_of(product, bias);
 
     assert(!product->single || (!product->packed && !bias));
-    if (product->single)
+    if (has_amx()) {
+        struct mtlm_amx_product by_amx = amx_product_of(&kind, a, b, c);
+
+        by_amx.bias = bias;
+        mtlm_amx_product(&by_amx, scratch);
+    } else if (product->single)
         multiply_by_blocks(product, a, b, c, scratch);
     else
         multiply(&kind, a, b, bias, c, scratch);
@@ -340,6 +391,13 @@ void mtlm_bf16_product_of_parts(const struct mtlm_bf16_product *product,
                                 const uint16_t *b, int64_t ldb, float *c,
                                 int64_t ldc)
 {
+    if (has_amx()) {
+        const struct product_kind parts = {*product, false, lda, ldb, ldc};
+        const struct mtlm_amx_product by_amx = amx_product_of(&parts, a, b, c);
+
+        mtlm_amx_product(&by_amx, NULL);
+        return;
+    }
     const struct mtlm_bf16_product any = {.trans_a = product->trans_a,
                                           .trans_b = product->trans_b,
                                           .single = true,
@@ -371,8 +429,14 @@ void mtlm_bf16_product_pack(const struct mtlm_bf16_product *product,
                             struct mtlm_scratch *scratch)
 {
     const struct product_kind kind = packed_kind_of(product, false);
-    const struct compiled *with = get(&kind);
+    const struct compiled *with;
 
+    if (has_amx()) {
+        mtlm_amx_product_pack(product->trans_b, product->k, product->n, b,
+                              packed);
+        return;
+    }
+    with = get(&kind);
     if (with->blocks) {
         mtlm_bf16_blocks_pack(product->trans_b, product->k, product->n, b,
                               packed);
@@ -390,6 +454,9 @@ bool mtlm_bf16_product_packs(const struct mtlm_bf16_product *product, bool bias,
 {
     const struct product_kind reader = packed_kind_of(product, bias);
     const struct product_kind writer = packed_kind_of(like, false);
+
+    if (has_amx())
+        return mtlm_amx_product_packs(product->k, product->n);
     const dnnl_memory_desc_t *mine = &get(&reader)->b;
     const struct compiled *theirs = get(&writer);
     const size_t bytes = (size_t) product->k * product->n * sizeof(uint16_t);

@@ -1,10 +1,10 @@
 #ifndef MTLM_BF16_PRODUCT_H
 #define MTLM_BF16_PRODUCT_H
 
-/* Products of bf16 matrices by oneDNN, on processors that multiply bf16.  Sums
- * are fp32.  With AVX512_BF16 a row of the product has the same bits whatever
- * the number of rows, the thread, and the addresses.  Of an fp32 C, the
- * sizes decide the bits.  Nobody tried AMX. */
+/* Products of bf16 matrices, on processors that multiply bf16: our own with AMX
+ * (codelets/amx/), oneDNN's with AVX512_BF16.  Sums are fp32.  A row of the
+ * product has the same bits whatever the number of rows, the thread, and the
+ * addresses.  Of an fp32 C, the sizes decide the bits. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ struct mtlm_bf16_product {
     bool single; /* C is fp32, else bf16 */
     bool add;    /* adds to C, else sets C */
     int64_t m, n, k;
-    bool packed; /* B is in the layout that oneDNN prefers for this product */
+    bool packed; /* B is as mtlm_bf16_product_pack() writes B */
 };
 
 #if HAVE_ONEDNN && !MTLM_DOUBLE
@@ -33,7 +33,7 @@ bool mtlm_bf16_product_here(void);
  * no bias and no packed B.  op(A) is A
  * transposed if trans_a, op(B) is B transposed if trans_b.  Runs one thread.
  * Of a packed B, mtlm_bf16_product_pack() wrote all.  Packed and plain products
- * have the same bits with AVX512_BF16.
+ * have the same bits.
  * scratch: memory for a part of A and of B. */
 void mtlm_bf16_product(const struct mtlm_bf16_product *product,
                        const uint16_t *a, const uint16_t *b,
@@ -55,13 +55,13 @@ void mtlm_bf16_product_pack(const struct mtlm_bf16_product *product,
                             struct mtlm_scratch *scratch);
 
 /* Returns whether the product can read B as mtlm_bf16_product_pack(like) writes
- * B: oneDNN prefers the same layout for both, which has n k elements and is not
- * the plain one.  bias: the product adds a bias. */
+ * B: both prefer the same layout, which has n k elements and is not the plain
+ * one.  bias: the product adds a bias. */
 bool mtlm_bf16_product_packs(const struct mtlm_bf16_product *product, bool bias,
                              const struct mtlm_bf16_product *like);
 
-/* Writes what multiplies to text [bytes]: "by oneDNN 2.6.3", or "in fp32: "
- * with the reason.  Returns text. */
+/* Writes what multiplies to text [bytes]: "by AMX", "by oneDNN 2.6.3", or
+ * "in fp32: " with the reason.  Returns text. */
 const char *mtlm_bf16_product_describe(char *text, size_t bytes);
 
 #else

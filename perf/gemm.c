@@ -5,7 +5,7 @@
  *
  * A line each: the argument and the GF/s of all threads together, best of
  * some rounds.  C [M, N] = A [M, K] B [K, N]; t: stored the other way round.
- * bf16-: by oneDNN as --bf16 does, C in bf16; with tn, added to C in fp32.
+ * bf16-: as --bf16 multiplies, C in bf16; with tn, added to C in fp32.
  * The first line is the BLAS, which is that of a job. */
 
 #include "config.h"

@@ -5,7 +5,7 @@
 
 #include "codelets/bf16_product.h"
 
-/* Skips a test where oneDNN does not multiply bf16, and prints the reason. */
+/* Skips a test where products of bf16 are in fp32, and prints the reason. */
 static inline void need_bf16_instructions(void)
 {
     char text[160];

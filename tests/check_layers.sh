@@ -31,7 +31,7 @@ perf     launch graph codelets models runtime tests
 rooms='
 runtime  base file machine policies comm disk virtual
 models   . text task weights
-codelets . cudnn attention
+codelets amx . cudnn attention
 graph    . order schedule build predict run
 launch   trace trace/export trace/read task options plan log job checkpoint report simulate train generate tools .
 '

@@ -36,7 +36,7 @@ const char *mtlm_packing_hindrance(const struct mtlm_program_config *config)
     if (config->offload != MTLM_OFFLOAD_NONE)
         return "state is offloaded (--offload)";
     if (!mtlm_bf16_product_here())
-        return "oneDNN does not multiply bf16 on this machine";
+        return "bf16 products are in fp32 on this machine";
     return NULL;
 }
 

@@ -6,7 +6,7 @@
  * for gradients of inputs, or two copies for both.  Products of all
  * microbatches read the copy; else each product packs the weight anew.
  * Gradients of weights, embeddings, validations and generation read the weight
- * itself.  With AVX512_BF16 packed and plain products have the same bits.
+ * itself.  Packed and plain products have the same bits.
  *
  * A copy saves time if it has enough readers per iteration.  Measured with
  * oneDNN 2.6.3 on a Zen 5 core, weights of GPT-2 124M; a share of the time of
@@ -33,7 +33,7 @@ enum { MTLM_PACKING_FORWARD = 1536, MTLM_PACKING_GRADIENT = 256 };
  * read the packed weights.  Does nothing without config.packing, for values
  * other than bf16, for processors that do not multiply bf16, with versions of
  * weights, with offloaded state, and with config.eval_only.  Leaves a weight
- * alone if oneDNN prefers different layouts for its readers, or a larger one.
+ * alone if its readers prefer different layouts, or a larger one.
  * Call after differentiation. */
 void mtlm_packing_apply(struct mtlm_program *program);
 

@@ -18,7 +18,7 @@ static const char *hindrance(const struct mtlm_options *options,
         return "tasks of a synthetic run multiply nothing";
     if (hosts->gpus)
         return "GPUs multiply weights as they are";
-    return why || here ? why : "oneDNN does not multiply bf16 on this machine";
+    return why || here ? why : "bf16 products are in fp32 on this machine";
 }
 
 /* Returns the bytes that the config needs on the fullest machine. */

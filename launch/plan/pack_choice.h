@@ -7,7 +7,7 @@
 #include "launch/options/options.h"
 
 /* Sets wish->config.packing for the layout of choice, and the choice's need.
- * here: oneDNN multiplies bf16 on all ranks.  With auto, leaves the weights as
+ * here: all ranks have instructions for bf16.  With auto, leaves the weights as
  * they are where the copies would not fit into memory.  Refuses
  * (MTLM_EXIT_USAGE) yes where weights cannot be packed. */
 int mtlm_pack_choice_make(const struct mtlm_options *options,

@@ -23,13 +23,16 @@
 #include "tests/codelets/product_reference.h"
 #include "tests/codelets/support.h"
 
-/* Sizes of products: with and without whole blocks, and with gradients of
- * several blocks. */
+/* Sizes of products: with and without whole blocks, with gradients of several
+ * blocks, and with several parts of rows, columns and terms. */
 struct sizes {
     int64_t s, b, n, k;
 };
-static const struct sizes sizes[] = {
-    {1, 1, 1, 1}, {5, 7, 33, 51}, {16, 4, 96, 704}, {25, 28, 260, 1030}};
+static const struct sizes sizes[] = {{1, 1, 1, 1},
+                                     {5, 7, 33, 51},
+                                     {16, 4, 96, 704},
+                                     {25, 28, 260, 1030},
+                                     {3, 11, 1100, 2100}};
 
 static void check_forward(struct sizes z)
 {
@@ -362,11 +365,11 @@ static void test_a_product_starts_no_thread(void **state)
 {
     mtlm_real *unused[2];
     uint16_t *a = new_bf16(512 * K, 1, &unused[0]);
-    uint16_t *b = new_bf16(512 * K, 2, &unused[1]);
+    uint16_t *b = new_bf16(K * K, 2, &unused[1]);
     struct work work = {{.single = true, .m = 512, .n = 512, .k = K},
                         a,
                         b,
-                        new_undefined(512 * 512),
+                        new_undefined(512 * K),
                         0};
     const int before = count_threads();
 

@@ -162,8 +162,8 @@ static void test_hindrances(void **state)
     assert_non_null(mtlm_packing_hindrance(&config));
     assert_int_equal(count_packs(&config), 0);
     config = wide(1, 1, 16);
-    config.model.hidden_size = 32; /* packed weights would have padding */
-    config.model.ffn_hidden_size = 128;
+    config.model.hidden_size = 48; /* packed weights would have padding */
+    config.model.ffn_hidden_size = 192;
     assert_int_equal(mtlm_packing_hindrance(&config) == NULL,
                      mtlm_bf16_product_here());
     config.model.num_layers = 1;

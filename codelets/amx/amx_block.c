@@ -1,0 +1,101 @@
+/* Writes blocks of sums to C. */
+
+#include "config.h"
+
+#include "codelets/amx/amx_block.h"
+
+void mtlm_amx_block_fetch(const struct mtlm_amx_block *block, int64_t steps,
+                          struct mtlm_amx_ahead *ahead)
+{
+    ahead->at = block->c;
+    ahead->rows = (MTLM_AMX_SIDE + steps - 1) / steps;
+    ahead->lines = block->single ? 2 : 1;
+    ahead->stride = block->ldc * (block->single ? 4 : 2);
+    ahead->step = ahead->rows * ahead->stride;
+}
+
+#if __x86_64__
+
+#include <immintrin.h>
+
+#pragma GCC target("avx512f,avx512bw,avx512vl,avx512bf16")
+
+enum { HALF = MTLM_AMX_ROWS }; /* of a row: a vector of fp32 numbers */
+
+/* Returns a mask of the first n of 16 numbers. */
+static __mmask16 first_of(int64_t n)
+{
+    return n <= 0 ? 0 : n < HALF ? (1u << n) - 1 : ~0u;
+}
+
+/* Reads bf16 numbers as floats. */
+static __m512 widen(__mmask16 mask, const uint16_t *from)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(
+        _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from)), 16));
+}
+
+static void write_bf16(const struct mtlm_amx_block *b, __mmask16 low,
+                       __mmask16 high)
+{
+    const __mmask32 all = low | (__mmask32) high << HALF;
+    __m512 low_bias = _mm512_setzero_ps(), high_bias = low_bias;
+    const float *sums = b->sums;
+    uint16_t *c = b->c;
+
+    if (b->bias) {
+        low_bias = widen(low, b->bias);
+        high_bias = widen(high, b->bias + HALF);
+    }
+    for (int64_t i = 0; i < b->m; i++, sums += b->ld, c += b->ldc) {
+        __m512 first = _mm512_add_ps(_mm512_loadu_ps(sums), low_bias);
+        __m512 second = _mm512_add_ps(_mm512_loadu_ps(sums + HALF), high_bias);
+
+        if (b->add) {
+            first = _mm512_add_ps(first, widen(low, c));
+            second = _mm512_add_ps(second, widen(high, c + HALF));
+        }
+        _mm512_mask_storeu_epi16(c, all,
+                                 (__m512i) _mm512_cvtne2ps_pbh(second, first));
+    }
+}
+
+static void write_fp32(const struct mtlm_amx_block *b, __mmask16 low,
+                       __mmask16 high)
+{
+    const float *sums = b->sums;
+    float *c = b->c;
+
+    for (int64_t i = 0; i < b->m; i++, sums += b->ld, c += b->ldc) {
+        __m512 first = _mm512_loadu_ps(sums);
+        __m512 second = _mm512_loadu_ps(sums + HALF);
+
+        if (b->add) {
+            first = _mm512_add_ps(first, _mm512_maskz_loadu_ps(low, c));
+            second =
+                _mm512_add_ps(second, _mm512_maskz_loadu_ps(high, c + HALF));
+        }
+        _mm512_mask_storeu_ps(c, low, first);
+        _mm512_mask_storeu_ps(c + HALF, high, second);
+    }
+}
+
+void mtlm_amx_block_write(const struct mtlm_amx_block *block)
+{
+    const __mmask16 low = first_of(block->n), high = first_of(block->n - HALF);
+
+    if (block->single)
+        write_fp32(block, low, high);
+    else
+        write_bf16(block, low, high);
+}
+
+#else
+
+/* Never called. */
+void mtlm_amx_block_write(const struct mtlm_amx_block *block)
+{
+    (void) block;
+}
+
+#endif

@@ -1,0 +1,29 @@
+#ifndef MTLM_AMX_BLOCK_H
+#define MTLM_AMX_BLOCK_H
+
+/* Writes blocks of sums [32, 32] to C. */
+
+#include "codelets/amx/amx_kernel.h"
+
+/* A block of sums, whose first m rows and n columns belong to C.  Rows of sums
+ * are ld elements apart, rows of C ldc elements.  C is fp32 if single, else
+ * bf16.  bias: [n] for a bf16 C, or NULL.  add: adds to C, else sets C. */
+struct mtlm_amx_block {
+    const float *sums;
+    int64_t ld, m, n;
+    const uint16_t *bias;
+    void *c;
+    int64_t ldc;
+    bool single, add;
+};
+
+/* Sets how to fetch the block's part of C during a product of so many steps.
+  Else the block's stores wait for memory, and the next product's loads
+ * from the same places of other pages wait for these stores. */
+void mtlm_amx_block_fetch(const struct mtlm_amx_block *block, int64_t steps,
+                          struct mtlm_amx_ahead *ahead);
+
+/* Writes C. */
+void mtlm_amx_block_write(const struct mtlm_amx_block *block);
+
+#endif /* MTLM_AMX_BLOCK_H */

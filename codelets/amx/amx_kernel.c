@@ -1,0 +1,135 @@
+/* Products of tiles. */
+
+#include "config.h"
+
+#include "codelets/amx/amx_kernel.h"
+
+#if __x86_64__
+
+#include <cpuid.h>
+#include <immintrin.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#pragma GCC target("amx-tile,amx-bf16")
+
+/* Bit 22 of EDX of CPUID's leaf 7. */
+enum { LEAF = 7, AMX_BF16 = 1 << 22 };
+
+/* Of Linux: arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILE_DATA). */
+enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+
+bool mtlm_amx_allowed(void)
+{
+    unsigned a = 0, b = 0, c = 0, d = 0;
+
+    if (!__get_cpuid_count(LEAF, 0, &a, &b, &c, &d) || !(d & AMX_BF16))
+        return false;
+    return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+}
+
+void mtlm_amx_begin(void)
+{
+    /* The layout is the processor's. */
+    static const struct {
+        uint8_t palette, unused[15];
+        uint16_t bytes_of_row[16];
+        uint8_t rows[16];
+    } all = {.palette = 1,
+             .bytes_of_row = {64, 64, 64, 64, 64, 64, 64, 64},
+             .rows = {16, 16, 16, 16, 16, 16, 16, 16}};
+
+    _tile_loadconfig(&all);
+}
+
+void mtlm_amx_end(void)
+{
+    _tile_release();
+}
+
+/* Fetches what belongs to step s: to write, to the nearest cache, else to the
+ * second. */
+static inline void fetch(const struct mtlm_amx_ahead *ahead, int64_t s,
+                         bool write)
+{
+    const char *at = ahead->at + s * ahead->step;
+
+    for (int64_t i = 0; i < ahead->rows; i++, at += ahead->stride) {
+        if (write)
+            __builtin_prefetch(at, 1, 3);
+        else
+            __builtin_prefetch(at, 0, 2);
+        if (ahead->lines == 2)
+            __builtin_prefetch(at + 64, 1, 3);
+    }
+}
+
+void mtlm_amx_multiply(const uint16_t *a, const uint16_t *b, int64_t steps,
+                       bool add, float *sums, int64_t ld,
+                       const struct mtlm_amx_ahead *to_read,
+                       const struct mtlm_amx_ahead *to_write)
+{
+    const int64_t bytes = ld * (int64_t) sizeof(*sums);
+    float *low = sums + MTLM_AMX_ROWS * ld;
+
+    /* The intrinsics do not tell the compiler that they read memory. */
+    __asm__ volatile("" ::: "memory");
+    if (add) {
+        _tile_loadd(0, sums, bytes);
+        _tile_loadd(1, sums + MTLM_AMX_ROWS, bytes);
+        _tile_loadd(2, low, bytes);
+        _tile_loadd(3, low + MTLM_AMX_ROWS, bytes);
+    } else {
+        _tile_zero(0);
+        _tile_zero(1);
+        _tile_zero(2);
+        _tile_zero(3);
+    }
+    for (int64_t s = 0; s < steps; s++) {
+        fetch(to_read, s, false);
+        fetch(to_write, s, true);
+        _tile_loadd(4, a, 64);
+        _tile_loadd(6, b, 64);
+        _tile_loadd(7, b + MTLM_AMX_TILE, 64);
+        _tile_loadd(5, a + MTLM_AMX_TILE, 64);
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_dpbf16ps(1, 4, 7);
+        _tile_dpbf16ps(2, 5, 6);
+        _tile_dpbf16ps(3, 5, 7);
+        a += MTLM_AMX_STEP;
+        b += MTLM_AMX_STEP;
+    }
+    _tile_stored(0, sums, bytes);
+    _tile_stored(1, sums + MTLM_AMX_ROWS, bytes);
+    _tile_stored(2, low, bytes);
+    _tile_stored(3, low + MTLM_AMX_ROWS, bytes);
+}
+
+#else
+
+bool mtlm_amx_allowed(void)
+{
+    return false;
+}
+
+/* Never called. */
+void mtlm_amx_begin(void)
+{
+}
+
+/* Never called. */
+void mtlm_amx_end(void)
+{
+}
+
+/* Never called. */
+void mtlm_amx_multiply(const uint16_t *a, const uint16_t *b, int64_t steps,
+                       bool add, float *sums, int64_t ld,
+                       const struct mtlm_amx_ahead *to_read,
+                       const struct mtlm_amx_ahead *to_write)
+{
+    (void) a, (void) b, (void) steps, (void) add, (void) sums, (void) ld;
+    (void) to_read, (void) to_write;
+}
+
+#endif

@@ -1,0 +1,49 @@
+#ifndef MTLM_AMX_KERNEL_H
+#define MTLM_AMX_KERNEL_H
+
+/* AMX, the matrix unit of Intel's processors from Sapphire Rapids on.  The unit
+ * has eight tiles of 16 rows of 64 bytes.  An instruction adds the product of
+ * two bf16 tiles to an fp32 tile: [16, 32] x [32, 16] (Intel 64 and IA-32
+ * Architectures Software Developer's Manual, volume 2, TDPBF16PS). */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    MTLM_AMX_ROWS = 16,  /* of a tile; fp32 numbers of a row are as many */
+    MTLM_AMX_TERMS = 32, /* bf16 numbers of a row */
+    MTLM_AMX_TILE = MTLM_AMX_ROWS * MTLM_AMX_TERMS, /* bf16 numbers */
+    MTLM_AMX_SIDE = 2 * MTLM_AMX_ROWS, /* rows and columns of a block */
+    /* bf16 numbers of a step of a panel: two tiles. */
+    MTLM_AMX_STEP = 2 * MTLM_AMX_TILE,
+};
+
+/* Returns whether the processor has AMX for bf16 and the system lets this
+ * process use AMX. */
+bool mtlm_amx_allowed(void);
+
+/* Configures the tiles of this thread; before mtlm_amx_multiply(). */
+void mtlm_amx_begin(void);
+
+/* Releases the tiles of this thread. */
+void mtlm_amx_end(void);
+
+/* What to fetch from memory during a product: `rows` rows of `lines` lines per
+ * step, `stride` bytes apart; the next step's are `step` bytes further. */
+struct mtlm_amx_ahead {
+    const char *at;
+    int64_t rows, lines, stride, step;
+};
+
+/* Adds the product of a panel of A and a panel of B to sums, or sets sums
+ * unless add.  A panel of A is [steps, 2, 16, 32]: 32 rows, 32 terms a step.
+ * A panel of B is [steps, 2, 16, 16, 2]: element [s, h, i, j, p] is term
+ * 32 s + 2 i + p of column 16 h + j.  sums: [32, 32], rows ld elements apart.
+ * Fetches what to_read and to_write say.  Both come by their address: the load
+ * of a copy of several numbers would wait for all stores before it. */
+void mtlm_amx_multiply(const uint16_t *a, const uint16_t *b, int64_t steps,
+                       bool add, float *sums, int64_t ld,
+                       const struct mtlm_amx_ahead *to_read,
+                       const struct mtlm_amx_ahead *to_write);
+
+#endif /* MTLM_AMX_KERNEL_H */

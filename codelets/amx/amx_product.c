@@ -1,0 +1,298 @@
+/* Products of bf16 matrices by AMX.  A bf16 C has few rows, and B is a weight:
+ * a part of A stays in the second cache, and panels of B pass.  An fp32 C is
+ * the gradient of a weight, and B is an activation: a part of B stays, panels
+ * of A and blocks of C pass. */
+
+#include "config.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "codelets/amx/amx_block.h"
+#include "codelets/amx/amx_pack.h"
+#include "codelets/amx/amx_product.h"
+#include "runtime/base/least.h"
+
+enum {
+    SIDE = MTLM_AMX_SIDE,
+    MOST_TERMS = 1024, /* of a panel */
+    PANEL = SIDE * MOST_TERMS,
+    /* Of a bf16 C: the part of A is [ROWS, MOST_TERMS].  With more terms sums
+     * of COLS columns wait in fp32. */
+    ROWS = 512,
+    COLS = 1024,
+    /* Numbers of the part of B of an fp32 C. */
+    PART = 384 * 1024,
+    PART_ON_STACK = 48 * 1024,
+};
+
+static int64_t round_up(int64_t n, int64_t multiple)
+{
+    return (n + multiple - 1) / multiple * multiple;
+}
+
+/* Returns how many terms a panel has: equal parts of all. */
+static int64_t terms_of_panel(int64_t k)
+{
+    const int64_t parts = (k + MOST_TERMS - 1) / MOST_TERMS;
+
+    return round_up((k + parts - 1) / parts, MTLM_AMX_TERMS);
+}
+
+/* Returns row `row` from term `term` on of op(A), or of the transpose of
+ * op(B). */
+static const uint16_t *at(const uint16_t *matrix, bool trans, int64_t ld,
+                          int64_t row, int64_t term)
+{
+    return matrix + (trans ? term * ld + row : row * ld + term);
+}
+
+/* A panel that comes next: the first of its numbers, unless there is none, and
+ * how they are stored, by terms or by rows, which are ld elements apart. */
+struct next {
+    const uint16_t *at;
+    bool by_terms;
+    int64_t ld;
+};
+
+/* Sets what to fetch of the next panel during product `block` of `blocks` of
+ * this panel. */
+static void fetch_next(const struct next *next, int64_t block, int64_t blocks,
+                       struct mtlm_amx_ahead *ahead)
+{
+    const int64_t rows = (SIDE + blocks - 1) / blocks;
+    const int64_t stride = next->ld * (int64_t) sizeof(*next->at);
+
+    ahead->at = (const char *) next->at + block * rows * stride;
+    ahead->rows = next->at ? rows : 0;
+    ahead->lines = 1;
+    ahead->stride = stride;
+    ahead->step = next->by_terms ? MTLM_AMX_TERMS * stride : 2 * MTLM_AMX_TERMS;
+}
+
+/* A part of a product with a bf16 C. */
+struct rows {
+    const struct mtlm_amx_product *product;
+    int64_t row, m;      /* first row and number of rows */
+    int64_t col, n;      /* the same of columns */
+    int64_t term, k;     /* the same of terms */
+    uint16_t *a, *panel; /* panels of A, and one of B */
+    float *sums;         /* [ROWS, COLS]; NULL: one panel has all terms */
+};
+
+/* Writes the rows of A to panels. */
+static void pack_rows(const struct rows *part)
+{
+    const struct mtlm_amx_product *p = part->product;
+
+    for (int64_t i = 0; i < part->m; i += SIDE)
+        mtlm_amx_pack_a(p->trans_a,
+                        at(p->a, p->trans_a, p->lda, part->row + i, part->term),
+                        p->lda, mtlm_least(SIDE, part->m - i), part->k,
+                        part->a + i * round_up(part->k, MTLM_AMX_TERMS));
+}
+
+/* Returns column col of B from the part's first term on. */
+static const uint16_t *column(const struct rows *part, int64_t col)
+{
+    const struct mtlm_amx_product *p = part->product;
+
+    return p->packed ? p->b + col * p->k + part->term * SIDE
+                     : at(p->b, !p->trans_b, p->ldb, col, part->term);
+}
+
+/* Returns the panel of B whose first column is col. */
+static const uint16_t *panel_of(const struct rows *part, int64_t col)
+{
+    const struct mtlm_amx_product *p = part->product;
+
+    if (p->packed)
+        return column(part, col);
+    mtlm_amx_pack_b(p->trans_b, column(part, col), p->ldb,
+                    mtlm_least(SIDE, p->n - col), part->k, part->panel);
+    return part->panel;
+}
+
+/* Computes the block of C at the part's row i and column col. */
+static void compute_block(const struct rows *part, int64_t i, int64_t col,
+                          const uint16_t *panel, const struct next *next)
+{
+    const struct mtlm_amx_product *p = part->product;
+    const int64_t steps = mtlm_amx_steps(part->k);
+    const bool last = part->term + part->k == p->k;
+    struct mtlm_amx_ahead to_read, to_write = {0};
+    _Alignas(64) float own[SIDE * SIDE];
+    float *sums = part->sums ? part->sums + i * COLS + (col - part->col) : own;
+    const struct mtlm_amx_block block = {.sums = sums,
+                                         .ld = part->sums ? COLS : SIDE,
+                                         .m = mtlm_least(SIDE, part->m - i),
+                                         .n = mtlm_least(SIDE, p->n - col),
+                                         .bias = p->bias ? p->bias + col : NULL,
+                                         .c = (uint16_t *) p->c
+                                              + (part->row + i) * p->ldc + col,
+                                         .ldc = p->ldc,
+                                         .add = p->add};
+
+    fetch_next(next, i / SIDE, (part->m + SIDE - 1) / SIDE, &to_read);
+    if (last)
+        mtlm_amx_block_fetch(&block, steps, &to_write);
+    mtlm_amx_multiply(part->a + i * steps * MTLM_AMX_TERMS, panel, steps,
+                      part->term > 0, sums, block.ld, &to_read, &to_write);
+    if (last)
+        mtlm_amx_block_write(&block);
+}
+
+/* Adds the part's terms to the part's sums, and writes C after the last. */
+static void add_terms(struct rows *part)
+{
+    const struct mtlm_amx_product *p = part->product;
+    struct next next = {.by_terms = p->packed || !p->trans_b,
+                        .ld = p->packed ? SIDE : p->ldb};
+
+    /* One part has all terms: all its columns take the same panels of A. */
+    if (part->sums || part->col == 0)
+        pack_rows(part);
+    for (int64_t col = part->col; col < part->col + part->n; col += SIDE) {
+        const uint16_t *panel = panel_of(part, col);
+
+        next.at = col + 2 * SIDE <= p->n ? column(part, col + SIDE) : NULL;
+        for (int64_t i = 0; i < part->m; i += SIDE)
+            compute_block(part, i, col, panel, &next);
+    }
+}
+
+static void compute_bf16(const struct mtlm_amx_product *p,
+                         struct mtlm_scratch *scratch)
+{
+    const int64_t k = terms_of_panel(p->k);
+    const bool waits = k < p->k;
+    struct rows part = {.product = p};
+
+    part.a = mtlm_scratch_get(scratch,
+                              sizeof(*part.a) * (ROWS * MOST_TERMS + PANEL)
+                                  + waits * sizeof(*part.sums) * ROWS * COLS);
+    part.panel = part.a + ROWS * MOST_TERMS;
+    part.sums = waits ? (void *) (part.panel + PANEL) : NULL;
+    for (part.row = 0; part.row < p->m; part.row += ROWS) {
+        part.m = mtlm_least(ROWS, p->m - part.row);
+        for (part.col = 0; part.col < p->n; part.col += COLS) {
+            part.n = mtlm_least(COLS, p->n - part.col);
+            for (part.term = 0; part.term < p->k; part.term += k) {
+                part.k = mtlm_least(k, p->k - part.term);
+                add_terms(&part);
+            }
+        }
+    }
+}
+
+/* A part of a product with an fp32 C. */
+struct cols {
+    const struct mtlm_amx_product *product;
+    int64_t col, n;      /* first column and number of columns */
+    int64_t term, k;     /* the same of terms */
+    uint16_t *b, *panel; /* panels of B, and one of A */
+};
+
+static void pack_cols(const struct cols *part)
+{
+    const struct mtlm_amx_product *p = part->product;
+
+    for (int64_t j = 0; j < part->n; j += SIDE)
+        mtlm_amx_pack_b(
+            p->trans_b,
+            at(p->b, !p->trans_b, p->ldb, part->col + j, part->term), p->ldb,
+            mtlm_least(SIDE, part->n - j), part->k,
+            part->b + j * round_up(part->k, MTLM_AMX_TERMS));
+}
+
+/* Computes rows of the part's columns of C, from `row` on. */
+static void compute_rows(const struct cols *part, int64_t row)
+{
+    const struct mtlm_amx_product *p = part->product;
+    const int64_t steps = mtlm_amx_steps(part->k);
+    const int64_t m = mtlm_least(SIDE, p->m - row);
+    const struct mtlm_amx_ahead nothing = {0};
+    float *c = (float *) p->c + row * p->ldc + part->col;
+
+    mtlm_amx_pack_a(p->trans_a, at(p->a, p->trans_a, p->lda, row, part->term),
+                    p->lda, m, part->k, part->panel);
+    for (int64_t j = 0; j < part->n; j += SIDE) {
+        struct mtlm_amx_ahead to_write;
+        _Alignas(64) float sums[SIDE * SIDE];
+        const struct mtlm_amx_block block = {.sums = sums,
+                                             .ld = SIDE,
+                                             .m = m,
+                                             .n = mtlm_least(SIDE, part->n - j),
+                                             .c = c + j,
+                                             .ldc = p->ldc,
+                                             .single = true,
+                                             .add = p->add || part->term > 0};
+
+        mtlm_amx_block_fetch(&block, steps, &to_write);
+        mtlm_amx_multiply(part->panel, part->b + j * steps * MTLM_AMX_TERMS,
+                          steps, false, sums, SIDE, &nothing, &to_write);
+        mtlm_amx_block_write(&block);
+    }
+}
+
+static void compute_fp32_in(const struct mtlm_amx_product *p, uint16_t *b,
+                            int64_t elems, uint16_t *panel)
+{
+    const int64_t k = terms_of_panel(p->k);
+    const int64_t cols = elems / k / SIDE * SIDE;
+    struct cols part = {.product = p, .b = b, .panel = panel};
+
+    for (part.term = 0; part.term < p->k; part.term += k) {
+        part.k = mtlm_least(k, p->k - part.term);
+        for (part.col = 0; part.col < p->n; part.col += cols) {
+            part.n = mtlm_least(cols, p->n - part.col);
+            pack_cols(&part);
+            for (int64_t row = 0; row < p->m; row += SIDE)
+                compute_rows(&part, row);
+        }
+    }
+}
+
+static void compute_fp32(const struct mtlm_amx_product *p,
+                         struct mtlm_scratch *scratch)
+{
+    if (scratch) {
+        uint16_t *memory =
+            mtlm_scratch_get(scratch, sizeof(*memory) * (PART + PANEL));
+
+        compute_fp32_in(p, memory, PART, memory + PART);
+    } else {
+        _Alignas(64) uint16_t part[PART_ON_STACK];
+        _Alignas(64) uint16_t panel[PANEL];
+
+        compute_fp32_in(p, part, PART_ON_STACK, panel);
+    }
+}
+
+void mtlm_amx_product(const struct mtlm_amx_product *product,
+                      struct mtlm_scratch *scratch)
+{
+    assert(scratch || product->single);
+    assert(!product->single || (!product->packed && !product->bias));
+    mtlm_amx_begin();
+    if (product->single)
+        compute_fp32(product, scratch);
+    else
+        compute_bf16(product, scratch);
+    mtlm_amx_end();
+}
+
+bool mtlm_amx_product_packs(int64_t k, int64_t n)
+{
+    return k % MTLM_AMX_TERMS == 0 && n % SIDE == 0;
+}
+
+void mtlm_amx_product_pack(bool trans, int64_t k, int64_t n, const uint16_t *b,
+                           uint16_t *packed)
+{
+    const int64_t ld = trans ? k : n;
+
+    for (int64_t col = 0; col < n; col += SIDE)
+        mtlm_amx_pack_b(trans, at(b, !trans, ld, col, 0), ld, SIDE, k,
+                        packed + col * k);
+}

@@ -1,0 +1,41 @@
+#ifndef MTLM_AMX_PRODUCT_H
+#define MTLM_AMX_PRODUCT_H
+
+/* Products of bf16 matrices by AMX.  Sums are fp32: terms are added in their
+ * order, in pairs, whatever the number of rows and columns, the layout, the
+ * thread and the addresses.  An fp32 C gets one sum for each 1024 terms. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime/base/memory.h"
+
+/* C = op(A) op(B) (+ bias) (+ C), row-major: C [m, n], op(A) [m, k],
+ * op(B) [k, n], bias [n] or NULL.  Stored rows of A, B and C are lda, ldb and
+ * ldc elements apart.  C is fp32 if single, else bf16. */
+struct mtlm_amx_product {
+    bool trans_a, trans_b;
+    bool packed; /* B is as mtlm_amx_product_pack() writes B; C is bf16 */
+    bool single; /* without bias */
+    bool add;    /* adds to C, else sets C */
+    int64_t m, n, k;
+    const uint16_t *a, *b, *bias;
+    void *c;
+    int64_t lda, ldb, ldc;
+};
+
+/* Computes C, in this thread.  scratch: memory for parts of A, B and C; NULL:
+ * C is fp32, and the parts are on the stack (160 KiB). */
+void mtlm_amx_product(const struct mtlm_amx_product *product,
+                      struct mtlm_scratch *scratch);
+
+/* Returns whether mtlm_amx_product_pack() can pack B [k, n]. */
+bool mtlm_amx_product_packs(int64_t k, int64_t n);
+
+/* Writes B [k, n], row-major, or stored as its transpose if trans, to
+ * packed [n / 32, k / 32, 2, 16, 16, 2]: panels of 32 columns (see
+ * amx_kernel.h). */
+void mtlm_amx_product_pack(bool trans, int64_t k, int64_t n, const uint16_t *b,
+                           uint16_t *packed);
+
+#endif /* MTLM_AMX_PRODUCT_H */
