@@ -77,7 +77,7 @@ static void look_for_amx(void)
 }
 
 /* oneDNN 2.6.3 multiplies with AMX, too, at half the speed. */
-static bool has_amx(void)
+bool mtlm_bf16_product_by_amx(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -90,7 +90,7 @@ const char *mtlm_bf16_product_describe(char *text, size_t bytes)
     const dnnl_version_t *version = dnnl_version();
     const char *limit = getenv("ONEDNN_MAX_CPU_ISA");
 
-    if (has_amx())
+    if (mtlm_bf16_product_by_amx())
         snprintf(text, bytes, "by AMX");
     else if (mtlm_bf16_product_here())
         snprintf(text, bytes, "by oneDNN %d.%d.%d", version->major,
@@ -375,7 +375,7 @@ void mtlm_bf16_product(const struct mtlm_bf16_product *product,
     const struct product_kind kind = kind_of(product, bias);
 
     assert(!product->single || (!product->packed && !bias));
-    if (has_amx()) {
+    if (mtlm_bf16_product_by_amx()) {
         struct mtlm_amx_product by_amx = amx_product_of(&kind, a, b, c);
 
         by_amx.bias = bias;
@@ -391,7 +391,7 @@ void mtlm_bf16_product_of_parts(const struct mtlm_bf16_product *product,
                                 const uint16_t *b, int64_t ldb, float *c,
                                 int64_t ldc)
 {
-    if (has_amx()) {
+    if (mtlm_bf16_product_by_amx()) {
         const struct product_kind parts = {*product, false, lda, ldb, ldc};
         const struct mtlm_amx_product by_amx = amx_product_of(&parts, a, b, c);
 
@@ -431,7 +431,7 @@ void mtlm_bf16_product_pack(const struct mtlm_bf16_product *product,
     const struct product_kind kind = packed_kind_of(product, false);
     const struct compiled *with;
 
-    if (has_amx()) {
+    if (mtlm_bf16_product_by_amx()) {
         mtlm_amx_product_pack(product->trans_b, product->k, product->n, b,
                               packed);
         return;
@@ -455,7 +455,7 @@ bool mtlm_bf16_product_packs(const struct mtlm_bf16_product *product, bool bias,
     const struct product_kind reader = packed_kind_of(product, bias);
     const struct product_kind writer = packed_kind_of(like, false);
 
-    if (has_amx())
+    if (mtlm_bf16_product_by_amx())
         return mtlm_amx_product_packs(product->k, product->n);
     const dnnl_memory_desc_t *mine = &get(&reader)->b;
     const struct compiled *theirs = get(&writer);

@@ -28,6 +28,9 @@ struct mtlm_bf16_product {
  * the instructions. */
 bool mtlm_bf16_product_here(void);
 
+/* Whether products are by AMX. */
+bool mtlm_bf16_product_by_amx(void);
+
 /* Computes C = op(A) op(B) (+ bias) (+ C), row-major: C [m, n], op(A) [m, k],
  * op(B) [k, n], bias [n] or NULL; stored rows are contiguous.  An fp32 C has
  * no bias and no packed B.  op(A) is A
@@ -67,6 +70,11 @@ const char *mtlm_bf16_product_describe(char *text, size_t bytes);
 #else
 
 static inline bool mtlm_bf16_product_here(void)
+{
+    return false;
+}
+
+static inline bool mtlm_bf16_product_by_amx(void)
 {
     return false;
 }

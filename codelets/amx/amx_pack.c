@@ -46,60 +46,77 @@ static inline void read_pairs(const uint16_t *from, int64_t ld, int64_t n,
     }
 }
 
-/* Writes a panel.  pairs: the numbers of a row or column are ld apart, else
- * the rows or columns are. */
-static inline void pack(bool pairs, bool transpose, const uint16_t *from,
-                        int64_t ld, int64_t n, int64_t k, uint16_t *panel)
+/* Writes the tiles of a step from term `term` on.  pairs: the terms are ld
+ * apart, else the rows or columns are. */
+static inline void pack_step(bool pairs, bool transpose, const uint16_t *from,
+                             int64_t ld, int64_t n, int64_t terms, uint16_t *to)
 {
-    for (int64_t done = 0; done < k; done += TERMS)
-        for (int half = 0; half < 2; half++, panel += MTLM_AMX_TILE) {
-            const int64_t first = half * ROWS;
-            mtlm_transpose_row row[ROWS];
+    for (int half = 0; half < 2; half++, to += MTLM_AMX_TILE) {
+        const int64_t first = half * ROWS;
+        mtlm_transpose_row row[ROWS];
 
-            if (pairs)
-                read_pairs(from + done * ld + first, ld, n - first, k - done,
-                           row);
-            else
-                read_rows(from + first * ld + done, ld, n - first, k - done,
-                          row);
-            if (transpose)
-                mtlm_transpose(row);
-            __builtin_memcpy(panel, row, sizeof(row));
-        }
+        if (pairs)
+            read_pairs(from + first, ld, n - first, terms, row);
+        else
+            read_rows(from + first * ld, ld, n - first, terms, row);
+        if (transpose)
+            mtlm_transpose(row);
+        __builtin_memcpy(to, row, sizeof(row));
+    }
+}
+
+/* Writes panels of rows or columns that are ld apart, one after the other. */
+static inline void pack_by_rows(bool transpose, const uint16_t *from,
+                                int64_t ld, int64_t n, int64_t k, uint16_t *to)
+{
+    for (int64_t i = 0; i < n; i += MTLM_AMX_SIDE, from += MTLM_AMX_SIDE * ld)
+        for (int64_t term = 0; term < k; term += TERMS, to += MTLM_AMX_STEP)
+            pack_step(false, transpose, from + term, ld, n - i, k - term, to);
+}
+
+/* Writes panels of terms that are ld apart, a step of all panels after the
+ * other: so memory is read in its order. */
+static inline void pack_by_terms(bool transpose, const uint16_t *from,
+                                 int64_t ld, int64_t n, int64_t k, uint16_t *to)
+{
+    for (int64_t term = 0; term < k; term += TERMS, to += MTLM_AMX_STEP)
+        for (int64_t i = 0; i < n; i += MTLM_AMX_SIDE)
+            pack_step(true, transpose, from + term * ld + i, ld, n - i,
+                      k - term, to + i / MTLM_AMX_SIDE * mtlm_amx_panel(k));
 }
 
 void mtlm_amx_pack_a(bool trans, const uint16_t *a, int64_t ld, int64_t n,
-                     int64_t k, uint16_t *panel)
+                     int64_t k, uint16_t *panels)
 {
     if (trans)
-        pack(true, true, a, ld, n, k, panel);
+        pack_by_terms(true, a, ld, n, k, panels);
     else
-        pack(false, false, a, ld, n, k, panel);
+        pack_by_rows(false, a, ld, n, k, panels);
 }
 
 void mtlm_amx_pack_b(bool trans, const uint16_t *b, int64_t ld, int64_t n,
-                     int64_t k, uint16_t *panel)
+                     int64_t k, uint16_t *panels)
 {
     if (trans)
-        pack(false, true, b, ld, n, k, panel);
+        pack_by_rows(true, b, ld, n, k, panels);
     else
-        pack(true, false, b, ld, n, k, panel);
+        pack_by_terms(false, b, ld, n, k, panels);
 }
 
 #else
 
 /* Never called. */
 void mtlm_amx_pack_a(bool trans, const uint16_t *a, int64_t ld, int64_t n,
-                     int64_t k, uint16_t *panel)
+                     int64_t k, uint16_t *panels)
 {
-    (void) trans, (void) a, (void) ld, (void) n, (void) k, (void) panel;
+    (void) trans, (void) a, (void) ld, (void) n, (void) k, (void) panels;
 }
 
 /* Never called. */
 void mtlm_amx_pack_b(bool trans, const uint16_t *b, int64_t ld, int64_t n,
-                     int64_t k, uint16_t *panel)
+                     int64_t k, uint16_t *panels)
 {
-    (void) trans, (void) b, (void) ld, (void) n, (void) k, (void) panel;
+    (void) trans, (void) b, (void) ld, (void) n, (void) k, (void) panels;
 }
 
 #endif

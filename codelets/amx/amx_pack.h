@@ -11,16 +11,22 @@ static inline int64_t mtlm_amx_steps(int64_t k)
     return (k + MTLM_AMX_TERMS - 1) / MTLM_AMX_TERMS;
 }
 
-/* Writes a panel [steps, 2, 16, 32] of A: n rows of k terms, n at most 32, and
- * zeros behind them.  The rows are ld elements apart; trans: the rows are
- * stored as columns. */
-void mtlm_amx_pack_a(bool trans, const uint16_t *a, int64_t ld, int64_t n,
-                     int64_t k, uint16_t *panel);
+/* Returns the numbers of a panel with k terms. */
+static inline int64_t mtlm_amx_panel(int64_t k)
+{
+    return mtlm_amx_steps(k) * MTLM_AMX_STEP;
+}
 
-/* The same for a panel [steps, 2, 16, 16, 2] of B: n columns of k terms, n at
- * most 32.  The terms of a column are ld elements apart; trans: the columns
- * are stored as rows, which are ld elements apart. */
+/* Writes panels [steps, 2, 16, 32] of A, one for each 32 of n rows with k
+ * terms, and zeros behind the last row and term.  The rows are ld elements
+ * apart; trans: the rows are stored as columns. */
+void mtlm_amx_pack_a(bool trans, const uint16_t *a, int64_t ld, int64_t n,
+                     int64_t k, uint16_t *panels);
+
+/* The same for panels [steps, 2, 16, 16, 2] of B and n columns.  The terms of a
+ * column are ld elements apart; trans: the columns are stored as rows, which
+ * are ld elements apart. */
 void mtlm_amx_pack_b(bool trans, const uint16_t *b, int64_t ld, int64_t n,
-                     int64_t k, uint16_t *panel);
+                     int64_t k, uint16_t *panels);
 
 #endif /* MTLM_AMX_PACK_H */

@@ -21,8 +21,9 @@ enum {
      * of COLS columns wait in fp32. */
     ROWS = 512,
     COLS = 1024,
-    /* Numbers of the part of B of an fp32 C. */
+    /* Of an fp32 C: numbers of the part of B, and rows of A's part. */
     PART = 384 * 1024,
+    MORE_ROWS = 8 * SIDE,
     PART_ON_STACK = 48 * 1024,
 };
 
@@ -79,18 +80,6 @@ struct rows {
     uint16_t *a, *panel; /* panels of A, and one of B */
     float *sums;         /* [ROWS, COLS]; NULL: one panel has all terms */
 };
-
-/* Writes the rows of A to panels. */
-static void pack_rows(const struct rows *part)
-{
-    const struct mtlm_amx_product *p = part->product;
-
-    for (int64_t i = 0; i < part->m; i += SIDE)
-        mtlm_amx_pack_a(p->trans_a,
-                        at(p->a, p->trans_a, p->lda, part->row + i, part->term),
-                        p->lda, mtlm_least(SIDE, part->m - i), part->k,
-                        part->a + i * round_up(part->k, MTLM_AMX_TERMS));
-}
 
 /* Returns column col of B from the part's first term on. */
 static const uint16_t *column(const struct rows *part, int64_t col)
@@ -151,7 +140,9 @@ static void add_terms(struct rows *part)
 
     /* One part has all terms: all its columns take the same panels of A. */
     if (part->sums || part->col == 0)
-        pack_rows(part);
+        mtlm_amx_pack_a(p->trans_a,
+                        at(p->a, p->trans_a, p->lda, part->row, part->term),
+                        p->lda, part->m, part->k, part->a);
     for (int64_t col = part->col; col < part->col + part->n; col += SIDE) {
         const uint16_t *panel = panel_of(part, col);
 
@@ -188,40 +179,26 @@ static void compute_bf16(const struct mtlm_amx_product *p,
 /* A part of a product with an fp32 C. */
 struct cols {
     const struct mtlm_amx_product *product;
-    int64_t col, n;      /* first column and number of columns */
-    int64_t term, k;     /* the same of terms */
-    uint16_t *b, *panel; /* panels of B, and one of A */
+    int64_t row, m;  /* first row and number of rows */
+    int64_t col, n;  /* the same of columns */
+    int64_t term, k; /* the same of terms */
+    uint16_t *b, *a; /* panels of B and A */
 };
 
-static void pack_cols(const struct cols *part)
-{
-    const struct mtlm_amx_product *p = part->product;
-
-    for (int64_t j = 0; j < part->n; j += SIDE)
-        mtlm_amx_pack_b(
-            p->trans_b,
-            at(p->b, !p->trans_b, p->ldb, part->col + j, part->term), p->ldb,
-            mtlm_least(SIDE, part->n - j), part->k,
-            part->b + j * round_up(part->k, MTLM_AMX_TERMS));
-}
-
-/* Computes rows of the part's columns of C, from `row` on. */
-static void compute_rows(const struct cols *part, int64_t row)
+/* Computes up to 32 rows of the part, from its row i on. */
+static void compute_rows(const struct cols *part, int64_t i)
 {
     const struct mtlm_amx_product *p = part->product;
     const int64_t steps = mtlm_amx_steps(part->k);
-    const int64_t m = mtlm_least(SIDE, p->m - row);
     const struct mtlm_amx_ahead nothing = {0};
-    float *c = (float *) p->c + row * p->ldc + part->col;
+    float *c = (float *) p->c + (part->row + i) * p->ldc + part->col;
 
-    mtlm_amx_pack_a(p->trans_a, at(p->a, p->trans_a, p->lda, row, part->term),
-                    p->lda, m, part->k, part->panel);
     for (int64_t j = 0; j < part->n; j += SIDE) {
         struct mtlm_amx_ahead to_write;
         _Alignas(64) float sums[SIDE * SIDE];
         const struct mtlm_amx_block block = {.sums = sums,
                                              .ld = SIDE,
-                                             .m = m,
+                                             .m = mtlm_least(SIDE, part->m - i),
                                              .n = mtlm_least(SIDE, part->n - j),
                                              .c = c + j,
                                              .ldc = p->ldc,
@@ -229,26 +206,44 @@ static void compute_rows(const struct cols *part, int64_t row)
                                              .add = p->add || part->term > 0};
 
         mtlm_amx_block_fetch(&block, steps, &to_write);
-        mtlm_amx_multiply(part->panel, part->b + j * steps * MTLM_AMX_TERMS,
-                          steps, false, sums, SIDE, &nothing, &to_write);
+        mtlm_amx_multiply(part->a + i * steps * MTLM_AMX_TERMS,
+                          part->b + j * steps * MTLM_AMX_TERMS, steps, false,
+                          sums, SIDE, &nothing, &to_write);
         mtlm_amx_block_write(&block);
     }
 }
 
+/* Computes the part's columns of all rows. */
+static void compute_cols(struct cols *part, int64_t rows)
+{
+    const struct mtlm_amx_product *p = part->product;
+
+    mtlm_amx_pack_b(p->trans_b,
+                    at(p->b, !p->trans_b, p->ldb, part->col, part->term),
+                    p->ldb, part->n, part->k, part->b);
+    for (part->row = 0; part->row < p->m; part->row += rows) {
+        part->m = mtlm_least(rows, p->m - part->row);
+        mtlm_amx_pack_a(p->trans_a,
+                        at(p->a, p->trans_a, p->lda, part->row, part->term),
+                        p->lda, part->m, part->k, part->a);
+        for (int64_t i = 0; i < part->m; i += SIDE)
+            compute_rows(part, i);
+    }
+}
+
+/* b: memory for `elems` numbers; a: for panels of so many rows. */
 static void compute_fp32_in(const struct mtlm_amx_product *p, uint16_t *b,
-                            int64_t elems, uint16_t *panel)
+                            int64_t elems, uint16_t *a, int64_t rows)
 {
     const int64_t k = terms_of_panel(p->k);
     const int64_t cols = elems / k / SIDE * SIDE;
-    struct cols part = {.product = p, .b = b, .panel = panel};
+    struct cols part = {.product = p, .b = b, .a = a};
 
     for (part.term = 0; part.term < p->k; part.term += k) {
         part.k = mtlm_least(k, p->k - part.term);
         for (part.col = 0; part.col < p->n; part.col += cols) {
             part.n = mtlm_least(cols, p->n - part.col);
-            pack_cols(&part);
-            for (int64_t row = 0; row < p->m; row += SIDE)
-                compute_rows(&part, row);
+            compute_cols(&part, rows);
         }
     }
 }
@@ -257,15 +252,15 @@ static void compute_fp32(const struct mtlm_amx_product *p,
                          struct mtlm_scratch *scratch)
 {
     if (scratch) {
-        uint16_t *memory =
-            mtlm_scratch_get(scratch, sizeof(*memory) * (PART + PANEL));
+        uint16_t *b = mtlm_scratch_get(
+            scratch, sizeof(*b) * (PART + MORE_ROWS * MOST_TERMS));
 
-        compute_fp32_in(p, memory, PART, memory + PART);
+        compute_fp32_in(p, b, PART, b + PART, MORE_ROWS);
     } else {
-        _Alignas(64) uint16_t part[PART_ON_STACK];
-        _Alignas(64) uint16_t panel[PANEL];
+        _Alignas(64) uint16_t b[PART_ON_STACK];
+        _Alignas(64) uint16_t a[PANEL];
 
-        compute_fp32_in(p, part, PART_ON_STACK, panel);
+        compute_fp32_in(p, b, PART_ON_STACK, a, SIDE);
     }
 }
 
@@ -290,9 +285,5 @@ bool mtlm_amx_product_packs(int64_t k, int64_t n)
 void mtlm_amx_product_pack(bool trans, int64_t k, int64_t n, const uint16_t *b,
                            uint16_t *packed)
 {
-    const int64_t ld = trans ? k : n;
-
-    for (int64_t col = 0; col < n; col += SIDE)
-        mtlm_amx_pack_b(trans, at(b, !trans, ld, col, 0), ld, SIDE, k,
-                        packed + col * k);
+    mtlm_amx_pack_b(trans, b, trans ? k : n, n, k, packed);
 }

@@ -30,6 +30,7 @@
 #include "codelets/attention/attention_fwd.h"
 #include "codelets/attention/attention_heads.h"
 #include "codelets/attention/attention_shape.h"
+#include "codelets/bf16_product.h"
 #include "codelets/infer.h"
 
 /* Heads computed in mtlm_real. */
@@ -78,8 +79,9 @@ static double attention_more_bwd_flops(const struct mtlm_call *call)
 static bool bf16_pays(const struct mtlm_call *call)
 {
     const int64_t keys = call->attr.attention.seq_length;
+    const bool causal = call->attr.attention.causal;
 
-    return keys >= (call->attr.attention.causal ? 384 : 192);
+    return keys >= (mtlm_bf16_product_by_amx() ? 64 : causal ? 384 : 192);
 }
 
 static int attention_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
