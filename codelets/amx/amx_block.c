@@ -47,7 +47,7 @@ static void write_bf16(const struct mtlm_amx_block *b, __mmask16 low,
         low_bias = widen(low, b->bias);
         high_bias = widen(high, b->bias + HALF);
     }
-    for (int64_t i = 0; i < b->m; i++, sums += b->ld, c += b->ldc) {
+    for (int64_t i = 0; i < b->m; i++, sums += MTLM_AMX_SIDE, c += b->ldc) {
         __m512 first = _mm512_add_ps(_mm512_loadu_ps(sums), low_bias);
         __m512 second = _mm512_add_ps(_mm512_loadu_ps(sums + HALF), high_bias);
 
@@ -66,7 +66,7 @@ static void write_fp32(const struct mtlm_amx_block *b, __mmask16 low,
     const float *sums = b->sums;
     float *c = b->c;
 
-    for (int64_t i = 0; i < b->m; i++, sums += b->ld, c += b->ldc) {
+    for (int64_t i = 0; i < b->m; i++, sums += MTLM_AMX_SIDE, c += b->ldc) {
         __m512 first = _mm512_loadu_ps(sums);
         __m512 second = _mm512_loadu_ps(sums + HALF);
 

@@ -5,12 +5,12 @@
 
 #include "codelets/amx/amx_kernel.h"
 
-/* A block of sums, whose first m rows and n columns belong to C.  Rows of sums
- * are ld elements apart, rows of C ldc elements.  C is fp32 if single, else
+/* A block of sums, whose first m rows and n columns belong to C.  Rows of C are
+ * ldc elements apart.  C is fp32 if single, else
  * bf16.  bias: [n] for a bf16 C, or NULL.  add: adds to C, else sets C. */
 struct mtlm_amx_block {
     const float *sums;
-    int64_t ld, m, n;
+    int64_t m, n;
     const uint16_t *bias;
     void *c;
     int64_t ldc;

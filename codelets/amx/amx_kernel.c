@@ -65,12 +65,12 @@ static inline void fetch(const struct mtlm_amx_ahead *ahead, int64_t s,
 }
 
 void mtlm_amx_multiply(const uint16_t *a, const uint16_t *b, int64_t steps,
-                       bool add, float *sums, int64_t ld,
+                       bool add, float *sums,
                        const struct mtlm_amx_ahead *to_read,
                        const struct mtlm_amx_ahead *to_write)
 {
-    const int64_t bytes = ld * (int64_t) sizeof(*sums);
-    float *low = sums + MTLM_AMX_ROWS * ld;
+    const int64_t bytes = MTLM_AMX_SIDE * sizeof(*sums);
+    float *low = sums + MTLM_AMX_ROWS * MTLM_AMX_SIDE;
 
     /* The intrinsics do not tell the compiler that they read memory. */
     __asm__ volatile("" ::: "memory");
@@ -124,11 +124,11 @@ void mtlm_amx_end(void)
 
 /* Never called. */
 void mtlm_amx_multiply(const uint16_t *a, const uint16_t *b, int64_t steps,
-                       bool add, float *sums, int64_t ld,
+                       bool add, float *sums,
                        const struct mtlm_amx_ahead *to_read,
                        const struct mtlm_amx_ahead *to_write)
 {
-    (void) a, (void) b, (void) steps, (void) add, (void) sums, (void) ld;
+    (void) a, (void) b, (void) steps, (void) add, (void) sums;
     (void) to_read, (void) to_write;
 }
 

@@ -35,14 +35,14 @@ struct mtlm_amx_ahead {
     int64_t rows, lines, stride, step;
 };
 
-/* Adds the product of a panel of A and a panel of B to sums, or sets sums
- * unless add.  A panel of A is [steps, 2, 16, 32]: 32 rows, 32 terms a step.
- * A panel of B is [steps, 2, 16, 16, 2]: element [s, h, i, j, p] is term
- * 32 s + 2 i + p of column 16 h + j.  sums: [32, 32], rows ld elements apart.
+/* Adds the product of a panel of A and a panel of B to sums [32, 32], or sets
+ * sums unless add.  A panel of A is [steps, 2, 16, 32]: 32 rows, 32 terms a
+ * step. A panel of B is [steps, 2, 16, 16, 2]: element [s, h, i, j, p] is term
+ * 32 s + 2 i + p of column 16 h + j.
  * Fetches what to_read and to_write say.  Both come by their address: the load
  * of a copy of several numbers would wait for all stores before it. */
 void mtlm_amx_multiply(const uint16_t *a, const uint16_t *b, int64_t steps,
-                       bool add, float *sums, int64_t ld,
+                       bool add, float *sums,
                        const struct mtlm_amx_ahead *to_read,
                        const struct mtlm_amx_ahead *to_write);
 

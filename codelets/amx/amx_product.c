@@ -78,7 +78,8 @@ struct rows {
     int64_t col, n;      /* the same of columns */
     int64_t term, k;     /* the same of terms */
     uint16_t *a, *panel; /* panels of A, and one of B */
-    float *sums;         /* [ROWS, COLS]; NULL: one panel has all terms */
+    float *sums; /* of blocks, [ROWS / 32, COLS / 32, 32, 32]; NULL: one panel
+                  * has all terms */
 };
 
 /* Returns column col of B from the part's first term on. */
@@ -111,9 +112,9 @@ static void compute_block(const struct rows *part, int64_t i, int64_t col,
     const bool last = part->term + part->k == p->k;
     struct mtlm_amx_ahead to_read, to_write = {0};
     _Alignas(64) float own[SIDE * SIDE];
-    float *sums = part->sums ? part->sums + i * COLS + (col - part->col) : own;
+    float *sums =
+        part->sums ? part->sums + i * COLS + (col - part->col) * SIDE : own;
     const struct mtlm_amx_block block = {.sums = sums,
-                                         .ld = part->sums ? COLS : SIDE,
                                          .m = mtlm_least(SIDE, part->m - i),
                                          .n = mtlm_least(SIDE, p->n - col),
                                          .bias = p->bias ? p->bias + col : NULL,
@@ -126,7 +127,7 @@ static void compute_block(const struct rows *part, int64_t i, int64_t col,
     if (last)
         mtlm_amx_block_fetch(&block, steps, &to_write);
     mtlm_amx_multiply(part->a + i * steps * MTLM_AMX_TERMS, panel, steps,
-                      part->term > 0, sums, block.ld, &to_read, &to_write);
+                      part->term > 0, sums, &to_read, &to_write);
     if (last)
         mtlm_amx_block_write(&block);
 }
@@ -197,7 +198,6 @@ static void compute_rows(const struct cols *part, int64_t i)
         struct mtlm_amx_ahead to_write;
         _Alignas(64) float sums[SIDE * SIDE];
         const struct mtlm_amx_block block = {.sums = sums,
-                                             .ld = SIDE,
                                              .m = mtlm_least(SIDE, part->m - i),
                                              .n = mtlm_least(SIDE, part->n - j),
                                              .c = c + j,
@@ -208,7 +208,7 @@ static void compute_rows(const struct cols *part, int64_t i)
         mtlm_amx_block_fetch(&block, steps, &to_write);
         mtlm_amx_multiply(part->a + i * steps * MTLM_AMX_TERMS,
                           part->b + j * steps * MTLM_AMX_TERMS, steps, false,
-                          sums, SIDE, &nothing, &to_write);
+                          sums, &nothing, &to_write);
         mtlm_amx_block_write(&block);
     }
 }
