@@ -6,12 +6,13 @@
 #include <string.h>
 
 #include "codelets/bf16_blocks.h"
-#include "codelets/amx/transpose.h"
 
 /* Who has AVX512_BF16 has these, whatever the build is for. */
 #if __x86_64__
 #pragma GCC target("avx512f,avx512bw")
 #endif
+
+#include "codelets/amx/transpose.h" /* for these instructions */
 
 enum {
     PAIRS = MTLM_BLOCK_ROWS / 2,

@@ -37,7 +37,7 @@ bool mtlm_bf16_product_by_amx(void);
  * transposed if trans_a, op(B) is B transposed if trans_b.  Runs one thread.
  * Of a packed B, mtlm_bf16_product_pack() wrote all.  Packed and plain products
  * have the same bits.
- * scratch: memory for a part of A and of B. */
+ * scratch: memory for parts of A, B and sums. */
 void mtlm_bf16_product(const struct mtlm_bf16_product *product,
                        const uint16_t *a, const uint16_t *b,
                        const uint16_t *bias, void *c,
@@ -51,15 +51,15 @@ void mtlm_bf16_product_of_parts(const struct mtlm_bf16_product *product,
                                 const uint16_t *b, int64_t ldb, float *c,
                                 int64_t ldc);
 
-/* Writes B [k, n] of product, plain as trans_b says, to packed [k n], in the
- * layout that mtlm_bf16_product_packs() compares.  Runs one thread. */
+/* Writes B [k, n] of product, plain as trans_b says, to packed [k n], for
+ * products that mtlm_bf16_product_packs() allows.  Runs one thread. */
 void mtlm_bf16_product_pack(const struct mtlm_bf16_product *product,
                             const uint16_t *b, uint16_t *packed,
                             struct mtlm_scratch *scratch);
 
 /* Returns whether the product can read B as mtlm_bf16_product_pack(like) writes
- * B: both prefer the same layout, which has n k elements and is not the plain
- * one.  bias: the product adds a bias. */
+ * B, of the same k and n.  With oneDNN both must prefer one layout of n k
+ * elements that is not the plain one.  bias: the product adds a bias. */
 bool mtlm_bf16_product_packs(const struct mtlm_bf16_product *product, bool bias,
                              const struct mtlm_bf16_product *like);
 

@@ -445,8 +445,8 @@ MTLM_OP_LIST(OP)
 #define MTLM_CUDA_KERNEL(lc) NULL
 #endif
 
-/* The CPU kernel of an operation on bf16; NULL without oneDNN and in double
- * precision. */
+/* The CPU kernel of an operation on bf16; NULL in double precision, and without
+ * oneDNN, which tells what the processor can. */
 #if HAVE_ONEDNN && !MTLM_DOUBLE
 #define MTLM_BF16_KERNEL(lc) mtlm_##lc##_bf16
 #else

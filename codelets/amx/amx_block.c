@@ -8,13 +8,13 @@ void mtlm_amx_block_fetch(const struct mtlm_amx_block *block, int64_t steps,
                           struct mtlm_amx_ahead *ahead)
 {
     ahead->at = block->c;
-    ahead->rows = (MTLM_AMX_SIDE + steps - 1) / steps;
-    ahead->lines = block->single ? 2 : 1;
+    ahead->rows = (block->m + steps - 1) / steps;
+    ahead->lines = block->single && block->n > MTLM_AMX_ROWS ? 2 : 1;
     ahead->stride = block->ldc * (block->single ? 4 : 2);
     ahead->step = ahead->rows * ahead->stride;
 }
 
-#if __x86_64__
+#if HAVE_AMX
 
 #include <immintrin.h>
 

@@ -6,8 +6,8 @@
 #include "codelets/amx/amx_kernel.h"
 
 /* A block of sums, whose first m rows and n columns belong to C.  Rows of C are
- * ldc elements apart.  C is fp32 if single, else
- * bf16.  bias: [n] for a bf16 C, or NULL.  add: adds to C, else sets C. */
+ * ldc elements apart.  C is fp32 if single, else bf16.  bias: [n] for a bf16 C,
+ * or NULL.  add: adds to C, else sets C. */
 struct mtlm_amx_block {
     const float *sums;
     int64_t m, n;
@@ -18,8 +18,8 @@ struct mtlm_amx_block {
 };
 
 /* Sets how to fetch the block's part of C during a product of so many steps.
-  Else the block's stores wait for memory, and the next product's loads
- * from the same places of other pages wait for these stores. */
+ * Without fetching the block's stores would wait for memory.  Loads of the next
+ * product, from the same places of other pages, would wait for these stores. */
 void mtlm_amx_block_fetch(const struct mtlm_amx_block *block, int64_t steps,
                           struct mtlm_amx_ahead *ahead);
 

@@ -4,7 +4,7 @@
 
 #include "codelets/amx/amx_kernel.h"
 
-#if __x86_64__
+#if HAVE_AMX
 
 #include <cpuid.h>
 #include <immintrin.h>
@@ -47,18 +47,22 @@ void mtlm_amx_end(void)
     _tile_release();
 }
 
-/* Fetches what belongs to step s: to write, to the nearest cache, else to the
- * second. */
-static inline void fetch(const struct mtlm_amx_ahead *ahead, int64_t s,
-                         bool write)
+/* Fetches lines that will be read, to the second cache. */
+static inline void fetch_to_read(const struct mtlm_amx_ahead *ahead, int64_t s)
+{
+    const char *at = ahead->at + s * ahead->step;
+
+    for (int64_t i = 0; i < ahead->rows; i++, at += ahead->stride)
+        __builtin_prefetch(at, 0, 2);
+}
+
+/* Fetches lines that will be written, to the nearest cache. */
+static inline void fetch_to_write(const struct mtlm_amx_ahead *ahead, int64_t s)
 {
     const char *at = ahead->at + s * ahead->step;
 
     for (int64_t i = 0; i < ahead->rows; i++, at += ahead->stride) {
-        if (write)
-            __builtin_prefetch(at, 1, 3);
-        else
-            __builtin_prefetch(at, 0, 2);
+        __builtin_prefetch(at, 1, 3);
         if (ahead->lines == 2)
             __builtin_prefetch(at + 64, 1, 3);
     }
@@ -86,8 +90,10 @@ void mtlm_amx_multiply(const uint16_t *a, const uint16_t *b, int64_t steps,
         _tile_zero(3);
     }
     for (int64_t s = 0; s < steps; s++) {
-        fetch(to_read, s, false);
-        fetch(to_write, s, true);
+        if (to_read->rows > 0)
+            fetch_to_read(to_read, s);
+        if (to_write->rows > 0)
+            fetch_to_write(to_write, s);
         _tile_loadd(4, a, 64);
         _tile_loadd(6, b, 64);
         _tile_loadd(7, b + MTLM_AMX_TILE, 64);

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 enum {
-    MTLM_AMX_ROWS = 16,  /* of a tile; fp32 numbers of a row are as many */
-    MTLM_AMX_TERMS = 32, /* bf16 numbers of a row */
+    MTLM_AMX_ROWS = 16,  /* of a tile; a row has 16 fp32 numbers */
+    MTLM_AMX_TERMS = 32, /* or 32 bf16 numbers */
     MTLM_AMX_TILE = MTLM_AMX_ROWS * MTLM_AMX_TERMS, /* bf16 numbers */
     MTLM_AMX_SIDE = 2 * MTLM_AMX_ROWS, /* rows and columns of a block */
     /* bf16 numbers of a step of a panel: two tiles. */
@@ -29,7 +29,8 @@ void mtlm_amx_begin(void);
 void mtlm_amx_end(void);
 
 /* What to fetch from memory during a product: `rows` rows of `lines` lines per
- * step, `stride` bytes apart; the next step's are `step` bytes further. */
+ * step, `stride` bytes apart; the next step's are `step` bytes further.  Rows
+ * to read have one line, rows to write one or two. */
 struct mtlm_amx_ahead {
     const char *at;
     int64_t rows, lines, stride, step;
@@ -37,10 +38,10 @@ struct mtlm_amx_ahead {
 
 /* Adds the product of a panel of A and a panel of B to sums [32, 32], or sets
  * sums unless add.  A panel of A is [steps, 2, 16, 32]: 32 rows, 32 terms a
- * step. A panel of B is [steps, 2, 16, 16, 2]: element [s, h, i, j, p] is term
- * 32 s + 2 i + p of column 16 h + j.
- * Fetches what to_read and to_write say.  Both come by their address: the load
- * of a copy of several numbers would wait for all stores before it. */
+ * step.  A panel of B is [steps, 2, 16, 16, 2]: element [s, h, i, j, p] is term
+ * 32 s + 2 i + p of column 16 h + j.  Fetches what to_read and to_write say.
+ * Both come by their address: a copy would load several numbers at once, and
+ * such a load waits until their stores are done. */
 void mtlm_amx_multiply(const uint16_t *a, const uint16_t *b, int64_t steps,
                        bool add, float *sums,
                        const struct mtlm_amx_ahead *to_read,

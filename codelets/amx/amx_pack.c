@@ -5,14 +5,14 @@
 #include "config.h"
 
 #include "codelets/amx/amx_pack.h"
-#include "codelets/amx/transpose.h"
-#include "runtime/base/least.h"
 
-#if __x86_64__
+#if HAVE_AMX
 
 #include <immintrin.h>
 
 #pragma GCC target("avx512f,avx512bw,avx512vl")
+
+#include "codelets/amx/transpose.h" /* for these instructions */
 
 enum { ROWS = MTLM_AMX_ROWS, TERMS = MTLM_AMX_TERMS };
 

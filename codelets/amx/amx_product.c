@@ -1,12 +1,11 @@
 /* Products of bf16 matrices by AMX.  A bf16 C has few rows, and B is a weight:
- * a part of A stays in the second cache, and panels of B pass.  An fp32 C is
- * the gradient of a weight, and B is an activation: a part of B stays, panels
- * of A and blocks of C pass. */
+ * a part of A stays in the second cache, and panels of B pass.  Sums of many
+ * terms wait beside it.  An fp32 C is the gradient of a weight, and B is an
+ * activation: a part of B stays, panels of A and blocks of C pass. */
 
 #include "config.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "codelets/amx/amx_block.h"
 #include "codelets/amx/amx_pack.h"
@@ -64,8 +63,9 @@ static void fetch_next(const struct next *next, int64_t block, int64_t blocks,
     const int64_t rows = (SIDE + blocks - 1) / blocks;
     const int64_t stride = next->ld * (int64_t) sizeof(*next->at);
 
-    ahead->at = (const char *) next->at + block * rows * stride;
     ahead->rows = next->at ? rows : 0;
+    ahead->at =
+        next->at ? (const char *) next->at + block * rows * stride : NULL;
     ahead->lines = 1;
     ahead->stride = stride;
     ahead->step = next->by_terms ? MTLM_AMX_TERMS * stride : 2 * MTLM_AMX_TERMS;
@@ -139,7 +139,7 @@ static void add_terms(struct rows *part)
     struct next next = {.by_terms = p->packed || !p->trans_b,
                         .ld = p->packed ? SIDE : p->ldb};
 
-    /* One part has all terms: all its columns take the same panels of A. */
+    /* Where one part has all terms, all columns take the same panels of A. */
     if (part->sums || part->col == 0)
         mtlm_amx_pack_a(p->trans_a,
                         at(p->a, p->trans_a, p->lda, part->row, part->term),
@@ -267,7 +267,7 @@ static void compute_fp32(const struct mtlm_amx_product *p,
 void mtlm_amx_product(const struct mtlm_amx_product *product,
                       struct mtlm_scratch *scratch)
 {
-    assert(scratch || product->single);
+    assert(product->k > 0 && (scratch || product->single));
     assert(!product->single || (!product->packed && !product->bias));
     mtlm_amx_begin();
     if (product->single)

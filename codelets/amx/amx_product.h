@@ -1,9 +1,10 @@
 #ifndef MTLM_AMX_PRODUCT_H
 #define MTLM_AMX_PRODUCT_H
 
-/* Products of bf16 matrices by AMX.  Sums are fp32: terms are added in their
- * order, in pairs, whatever the number of rows and columns, the layout, the
- * thread and the addresses.  An fp32 C gets one sum for each 1024 terms. */
+/* Products of bf16 matrices by AMX.  Sums are fp32.  32 terms after the other
+ * are added as TDPBF16PS does, whatever the number of rows and columns, the
+ * layout, the thread and the addresses.  To an fp32 C equal parts of the terms
+ * are added, of at most 1024 each.  Denormal numbers count as 0. */
 
 #include <stdbool.h>
 #include <stdint.h>

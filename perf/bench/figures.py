@@ -9,7 +9,9 @@ from bench import cases
 # of those below 1, such as a sentence order's, absolutely.
 LOSS_BOUND = 1e-4
 # The same where one of them computes in bf16: the two round at other places.
-BF16_BOUND = 1e-2
+# A sentence order's loss is one sample's: 1.6 % apart after 7 iterations of BERT
+# with AMX, where the losses of tokens are 0.02 % apart.
+BF16_BOUND = 1e-2, 3e-2
 # The peer's products must come near to ours, else it has the wrong BLAS.
 PEER_GEMM = 0.8
 
@@ -20,16 +22,18 @@ def _difference(x, y):
 
 def disagreement(ours, theirs, bound=LOSS_BOUND):
     """Why two series of losses are not those of the same training, or None.
-    A series may hold a number or a list of numbers per iteration."""
+    A series may hold a number or a list of numbers per iteration.  A bound may
+    be two: of the first number, and of the others."""
+    first, others = bound if isinstance(bound, tuple) else (bound, bound)
     if len(ours) != len(theirs) or not ours:
         return f"{len(ours)} losses against {len(theirs)}"
     for i, (a, b) in enumerate(zip(ours, theirs), 1):
         a, b = (x if isinstance(x, (list, tuple)) else [x] for x in (a, b))
         if len(a) != len(b):
             return f"iteration {i}: {len(a)} kinds of loss against {len(b)}"
-        for x, y in zip(a, b):
+        for kind, (x, y) in enumerate(zip(a, b)):
             # Written so that NaN disagrees.
-            if not _difference(x, y) <= bound:
+            if not _difference(x, y) <= (others if kind else first):
                 return f"iteration {i}: loss {x:.6f} against {y:.6f}"
     return None
 

@@ -43,7 +43,8 @@ def blas_cores():
 def kind():
     """The processor in words."""
     fields, can = processor(), flags()
-    known = [f for f in ("avx2", "avx512f", "avx512_bf16") if f in can]
+    best = "avx2", "avx512f", "avx512_bf16", "amx_bf16"
+    known = [f for f in best if f in can]
     return {
         "model": fields.get("model name", "unknown"),
         "family": fields.get("cpu family", "?"),

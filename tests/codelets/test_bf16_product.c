@@ -1,6 +1,5 @@
 /* Linear layers in bf16 against sums in double precision of the same bf16
- * numbers; and that rows of oneDNN's products do not depend on anything else.
- */
+ * numbers; and that rows of products do not depend on anything else. */
 
 #include "config.h"
 

@@ -63,6 +63,14 @@ class Losses(unittest.TestCase):
         self.assertIsNone(figures.disagreement(*near, figures.BF16_BOUND))
         self.assertIsNotNone(figures.disagreement(*far, figures.BF16_BOUND))
 
+    def test_a_bound_may_be_two_one_for_the_first_kind(self):
+        self.assertIsNone(
+            figures.disagreement([[10, 1.02]], [[10, 1]], figures.BF16_BOUND)
+        )
+        self.assertIsNotNone(
+            figures.disagreement([[10.2, 1]], [[10, 1]], figures.BF16_BOUND)
+        )
+
     def test_missing_iteration_is_refused(self):
         self.assertIn("1 losses", figures.disagreement([10], [10, 9]))
 
