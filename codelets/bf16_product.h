@@ -24,8 +24,9 @@ struct mtlm_bf16_product {
 
 #if HAVE_ONEDNN && !MTLM_DOUBLE
 
-/* Whether the processor has AVX512_BF16 or AMX.  ONEDNN_MAX_CPU_ISA can forbid
- * the instructions. */
+/* Whether the processor has instructions for bf16 that are faster than fp32's:
+ * AMX, or AVX512_BF16 of another maker than Intel.  ONEDNN_MAX_CPU_ISA can
+ * forbid instructions; AVX512_CORE_BF16 chooses AVX512_BF16, of Intel, too. */
 bool mtlm_bf16_product_here(void);
 
 /* Whether products are by AMX. */

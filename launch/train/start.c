@@ -234,7 +234,7 @@ static void print_start(struct mtlm_job *job)
         printf("batch: %" PRId64 " samples, growing by %" PRId64
                " at a time to %" PRId64 " within %" PRId64 " samples\n",
                o->ramp.start, o->ramp.increment, o->ramp.full, o->ramp.samples);
-    printf("machine: %d of %d cores allowed, %d worker%s on rank 0, StarPU "
+    printf("machine: %d of %d cores, %d worker%s on rank 0, StarPU "
            "%s, policy %s%s%s, %s\n",
            job->cpu.allowed_cores, job->cpu.machine_cores, job->workers,
            mtlm_plural(job->workers), mtlm_machine_starpu_version(),

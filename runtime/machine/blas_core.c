@@ -210,8 +210,7 @@ const char *mtlm_blas_core_describe(char *text, size_t bytes)
         (int) strcspn(facts.config + version + !!facts.config[version], " ")
         + !!facts.config[version];
     if (facts.detected)
-        snprintf(how, sizeof(how), " (set by us; detected %.40s)",
-                 facts.detected);
+        snprintf(how, sizeof(how), " (not %.40s)", facts.detected);
     else if (facts.coretype)
         snprintf(how, sizeof(how), " (" CORETYPE " is '%.40s')",
                  facts.coretype);
