@@ -253,6 +253,7 @@ def page(result):
         lines += ["Tokens per second, in the same rounds:", ""]
         lines += [over_fp32(cases), ""]
     lines += [f"* {name}: {why}." for name, why in result["skipped"].items()]
+    lines += [""] * bool(result["skipped"])
     lines += [
         "Floor: the time of the matrix products alone, in fp32. Each product "
         "has the rate of sgemm on its shape, with a product on every core: the "
