@@ -85,22 +85,25 @@ static inline void pack_by_terms(bool transpose, const uint16_t *from,
                       k - term, to + i / MTLM_AMX_SIDE * mtlm_amx_panel(k));
 }
 
+static void pack(bool by_terms, bool transpose, const uint16_t *from,
+                 int64_t ld, int64_t n, int64_t k, uint16_t *panels)
+{
+    if (by_terms)
+        pack_by_terms(transpose, from, ld, n, k, panels);
+    else
+        pack_by_rows(transpose, from, ld, n, k, panels);
+}
+
 void mtlm_amx_pack_a(bool trans, const uint16_t *a, int64_t ld, int64_t n,
                      int64_t k, uint16_t *panels)
 {
-    if (trans)
-        pack_by_terms(true, a, ld, n, k, panels);
-    else
-        pack_by_rows(false, a, ld, n, k, panels);
+    pack(trans, trans, a, ld, n, k, panels);
 }
 
 void mtlm_amx_pack_b(bool trans, const uint16_t *b, int64_t ld, int64_t n,
                      int64_t k, uint16_t *panels)
 {
-    if (trans)
-        pack_by_rows(true, b, ld, n, k, panels);
-    else
-        pack_by_terms(false, b, ld, n, k, panels);
+    pack(!trans, trans, b, ld, n, k, panels);
 }
 
 #else

@@ -26,17 +26,12 @@ enum {
     PART_ON_STACK = 48 * 1024,
 };
 
-static int64_t round_up(int64_t n, int64_t multiple)
-{
-    return (n + multiple - 1) / multiple * multiple;
-}
-
 /* Returns how many terms a panel has: equal parts of all. */
 static int64_t terms_of_panel(int64_t k)
 {
     const int64_t parts = (k + MOST_TERMS - 1) / MOST_TERMS;
 
-    return round_up((k + parts - 1) / parts, MTLM_AMX_TERMS);
+    return mtlm_amx_steps((k + parts - 1) / parts) * MTLM_AMX_TERMS;
 }
 
 /* Returns row `row` from term `term` on of op(A), or of the transpose of
@@ -139,15 +134,15 @@ static void add_terms(struct rows *part)
     struct next next = {.by_terms = p->packed || !p->trans_b,
                         .ld = p->packed ? SIDE : p->ldb};
 
-    /* Where one part has all terms, all columns take the same panels of A. */
-    if (part->sums || part->col == 0)
-        mtlm_amx_pack_a(p->trans_a,
-                        at(p->a, p->trans_a, p->lda, part->row, part->term),
-                        p->lda, part->m, part->k, part->a);
-    for (int64_t col = part->col; col < part->col + part->n; col += SIDE) {
+    const int64_t end = part->col + part->n;
+
+    mtlm_amx_pack_a(p->trans_a,
+                    at(p->a, p->trans_a, p->lda, part->row, part->term), p->lda,
+                    part->m, part->k, part->a);
+    for (int64_t col = part->col; col < end; col += SIDE) {
         const uint16_t *panel = panel_of(part, col);
 
-        next.at = col + 2 * SIDE <= p->n ? column(part, col + SIDE) : NULL;
+        next.at = col + 2 * SIDE <= end ? column(part, col + SIDE) : NULL;
         for (int64_t i = 0; i < part->m; i += SIDE)
             compute_block(part, i, col, panel, &next);
     }
@@ -158,6 +153,7 @@ static void compute_bf16(const struct mtlm_amx_product *p,
 {
     const int64_t k = terms_of_panel(p->k);
     const bool waits = k < p->k;
+    const int64_t cols = waits ? COLS : p->n;
     struct rows part = {.product = p};
 
     part.a = mtlm_scratch_get(scratch,
@@ -167,8 +163,8 @@ static void compute_bf16(const struct mtlm_amx_product *p,
     part.sums = waits ? (void *) (part.panel + PANEL) : NULL;
     for (part.row = 0; part.row < p->m; part.row += ROWS) {
         part.m = mtlm_least(ROWS, p->m - part.row);
-        for (part.col = 0; part.col < p->n; part.col += COLS) {
-            part.n = mtlm_least(COLS, p->n - part.col);
+        for (part.col = 0; part.col < p->n; part.col += cols) {
+            part.n = mtlm_least(cols, p->n - part.col);
             for (part.term = 0; part.term < p->k; part.term += k) {
                 part.k = mtlm_least(k, p->k - part.term);
                 add_terms(&part);

@@ -34,9 +34,8 @@ int mtlm_blas_core_check(struct mtlm_error *err);
  * not fit: a child process tries first. */
 int mtlm_blas_core_reserve(int callers, struct mtlm_error *err);
 
-/* Writes "OpenBLAS 0.3.21, core SkylakeX (not Prescott)", with the core that
- * OpenBLAS detected, to
- * text [bytes]; returns text. */
+/* Writes "OpenBLAS 0.3.21, core SkylakeX (not Prescott)" to text [bytes]: the
+ * core in use, and the detected one where we replaced it.  Returns text. */
 const char *mtlm_blas_core_describe(char *text, size_t bytes);
 
 /* The facts behind the choice. */
