@@ -53,7 +53,8 @@ static inline void fetch_to_read(const struct mtlm_amx_ahead *ahead, int64_t s)
     const char *at = ahead->at + s * ahead->step;
 
     for (int64_t i = 0; i < ahead->rows; i++, at += ahead->stride)
-        __builtin_prefetch(at, 0, 2);
+        for (int64_t line = 0; line < ahead->lines; line++)
+            __builtin_prefetch(at + line * 64, 0, 2);
 }
 
 /* Fetches lines that will be written, to the nearest cache. */

@@ -16,6 +16,9 @@ enum {
     SIDE = MTLM_AMX_SIDE,
     MOST_TERMS = 1024, /* of a panel */
     PANEL = SIDE * MOST_TERMS,
+    /* Panels of B that are packed at once where B is stored by terms: so memory
+     * is read eight lines at a time. */
+    GROUP = 8,
     /* Of a bf16 C: the part of A is [ROWS, MOST_TERMS].  With more terms sums
      * of COLS columns wait in fp32. */
     ROWS = 512,
@@ -42,26 +45,27 @@ static const uint16_t *at(const uint16_t *matrix, bool trans, int64_t ld,
     return matrix + (trans ? term * ld + row : row * ld + term);
 }
 
-/* A panel that comes next: the first of its numbers, unless there is none, and
+/* Panels that come next: the first of their numbers, unless there is none, and
  * how they are stored, by terms or by rows, which are ld elements apart. */
 struct next {
     const uint16_t *at;
     bool by_terms;
     int64_t ld;
+    int64_t panels; /* by terms: side by side */
 };
 
-/* Sets what to fetch of the next panel during product `block` of `blocks` of
- * this panel. */
+/* Sets what to fetch of the next panels during product `block` of `blocks` of
+ * these panels. */
 static void fetch_next(const struct next *next, int64_t block, int64_t blocks,
                        struct mtlm_amx_ahead *ahead)
 {
     const int64_t rows = (SIDE + blocks - 1) / blocks;
     const int64_t stride = next->ld * (int64_t) sizeof(*next->at);
 
-    ahead->rows = next->at ? rows : 0;
+    ahead->rows = next->at && block * rows < SIDE ? rows : 0;
     ahead->at =
         next->at ? (const char *) next->at + block * rows * stride : NULL;
-    ahead->lines = 1;
+    ahead->lines = next->panels;
     ahead->stride = stride;
     ahead->step = next->by_terms ? MTLM_AMX_TERMS * stride : 2 * MTLM_AMX_TERMS;
 }
@@ -72,7 +76,8 @@ struct rows {
     int64_t row, m;      /* first row and number of rows */
     int64_t col, n;      /* the same of columns */
     int64_t term, k;     /* the same of terms */
-    uint16_t *a, *panel; /* panels of A, and one of B */
+    int64_t group;       /* columns of B that are packed at once */
+    uint16_t *a, *panels; /* panels of A, and of a group of B */
     float *sums; /* of blocks, [ROWS / 32, COLS / 32, 32, 32]; NULL: one panel
                   * has all terms */
 };
@@ -86,26 +91,28 @@ static const uint16_t *column(const struct rows *part, int64_t col)
                      : at(p->b, !p->trans_b, p->ldb, col, part->term);
 }
 
-/* Returns the panel of B whose first column is col. */
-static const uint16_t *panel_of(const struct rows *part, int64_t col)
+/* Returns the panels of n columns of B from column col on. */
+static const uint16_t *panels_of(const struct rows *part, int64_t col,
+                                 int64_t n)
 {
     const struct mtlm_amx_product *p = part->product;
 
     if (p->packed)
         return column(part, col);
-    mtlm_amx_pack_b(p->trans_b, column(part, col), p->ldb,
-                    mtlm_least(SIDE, p->n - col), part->k, part->panel);
-    return part->panel;
+    mtlm_amx_pack_b(p->trans_b, column(part, col), p->ldb, n, part->k,
+                    part->panels);
+    return part->panels;
 }
 
 /* Computes the block of C at the part's row i and column col. */
 static void compute_block(const struct rows *part, int64_t i, int64_t col,
-                          const uint16_t *panel, const struct next *next)
+                          const uint16_t *panel,
+                          const struct mtlm_amx_ahead *to_read)
 {
     const struct mtlm_amx_product *p = part->product;
     const int64_t steps = mtlm_amx_steps(part->k);
     const bool last = part->term + part->k == p->k;
-    struct mtlm_amx_ahead to_read, to_write = {0};
+    struct mtlm_amx_ahead to_write = {0};
     _Alignas(64) float own[SIDE * SIDE];
     float *sums =
         part->sums ? part->sums + i * COLS + (col - part->col) * SIDE : own;
@@ -118,33 +125,47 @@ static void compute_block(const struct rows *part, int64_t i, int64_t col,
                                          .ldc = p->ldc,
                                          .add = p->add};
 
-    fetch_next(next, i / SIDE, (part->m + SIDE - 1) / SIDE, &to_read);
     if (last)
         mtlm_amx_block_fetch(&block, steps, &to_write);
     mtlm_amx_multiply(part->a + i * steps * MTLM_AMX_TERMS, panel, steps,
-                      part->term > 0, sums, &to_read, &to_write);
+                      part->term > 0, sums, to_read, &to_write);
     if (last)
         mtlm_amx_block_write(&block);
+}
+
+/* Computes the blocks of C in n columns from column col on. */
+static void compute_group(const struct rows *part, int64_t col, int64_t n,
+                          const struct next *next)
+{
+    const uint16_t *panel = panels_of(part, col, n);
+    const int64_t high = (part->m + SIDE - 1) / SIDE;
+    const int64_t blocks = high * ((n + SIDE - 1) / SIDE);
+    int64_t block = 0;
+
+    for (int64_t j = 0; j < n; j += SIDE, panel += mtlm_amx_panel(part->k))
+        for (int64_t i = 0; i < part->m; i += SIDE) {
+            struct mtlm_amx_ahead to_read;
+
+            fetch_next(next, block++, blocks, &to_read);
+            compute_block(part, i, col + j, panel, &to_read);
+        }
 }
 
 /* Adds the part's terms to the part's sums, and writes C after the last. */
 static void add_terms(struct rows *part)
 {
     const struct mtlm_amx_product *p = part->product;
+    const int64_t end = part->col + part->n, group = part->group;
     struct next next = {.by_terms = p->packed || !p->trans_b,
-                        .ld = p->packed ? SIDE : p->ldb};
-
-    const int64_t end = part->col + part->n;
+                        .ld = p->packed ? SIDE : p->ldb,
+                        .panels = group / SIDE};
 
     mtlm_amx_pack_a(p->trans_a,
                     at(p->a, p->trans_a, p->lda, part->row, part->term), p->lda,
                     part->m, part->k, part->a);
-    for (int64_t col = part->col; col < end; col += SIDE) {
-        const uint16_t *panel = panel_of(part, col);
-
-        next.at = col + 2 * SIDE <= end ? column(part, col + SIDE) : NULL;
-        for (int64_t i = 0; i < part->m; i += SIDE)
-            compute_block(part, i, col, panel, &next);
+    for (int64_t col = part->col; col < end; col += group) {
+        next.at = col + 2 * group <= end ? column(part, col + group) : NULL;
+        compute_group(part, col, mtlm_least(group, end - col), &next);
     }
 }
 
@@ -154,13 +175,14 @@ static void compute_bf16(const struct mtlm_amx_product *p,
     const int64_t k = terms_of_panel(p->k);
     const bool waits = k < p->k;
     const int64_t cols = waits ? COLS : p->n;
-    struct rows part = {.product = p};
+    struct rows part = {.product = p,
+                        .group = p->packed || p->trans_b ? SIDE : GROUP * SIDE};
 
-    part.a = mtlm_scratch_get(scratch,
-                              sizeof(*part.a) * (ROWS * MOST_TERMS + PANEL)
-                                  + waits * sizeof(*part.sums) * ROWS * COLS);
-    part.panel = part.a + ROWS * MOST_TERMS;
-    part.sums = waits ? (void *) (part.panel + PANEL) : NULL;
+    part.a = mtlm_scratch_get(
+        scratch, sizeof(*part.a) * (ROWS * MOST_TERMS + GROUP * PANEL)
+                     + waits * sizeof(*part.sums) * ROWS * COLS);
+    part.panels = part.a + ROWS * MOST_TERMS;
+    part.sums = waits ? (void *) (part.panels + GROUP * PANEL) : NULL;
     for (part.row = 0; part.row < p->m; part.row += ROWS) {
         part.m = mtlm_least(ROWS, p->m - part.row);
         for (part.col = 0; part.col < p->n; part.col += cols) {

@@ -75,12 +75,19 @@ static void note_readers(struct weights *all, const struct mtlm_list *list)
     }
 }
 
+/* Returns the rows of all readers from which on a packed weight saves time. */
+static int64_t enough_rows(bool gradient)
+{
+    if (mtlm_bf16_product_by_amx())
+        return gradient ? MTLM_PACKING_AMX_GRADIENT : MTLM_PACKING_AMX_FORWARD;
+    return gradient ? MTLM_PACKING_GRADIENT : MTLM_PACKING_FORWARD;
+}
+
 /* Returns whether packing saves time, or is asked for. */
 static bool pays(const struct mtlm_program_config *config,
                  const struct weight *weight)
 {
-    const int64_t enough = weight->attr.pack.gradient ? MTLM_PACKING_GRADIENT
-                                                      : MTLM_PACKING_FORWARD;
+    const int64_t enough = enough_rows(weight->attr.pack.gradient);
     const int64_t readers = weight->reader.n * config->microbatches;
 
     return config->packing == MTLM_PACKING_YES

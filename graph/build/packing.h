@@ -8,26 +8,32 @@
  * Gradients of weights, embeddings, validations and generation read the weight
  * itself.  Packed and plain products have the same bits.
  *
- * A copy saves time if it has enough readers per iteration.  Measured with
- * oneDNN 2.6.3 on a Zen 5 core, weights of GPT-2 124M; a share of the time of
- * one product of so many rows:
+ * A copy saves time if it has enough readers per iteration.  Measured on
+ * weights of GPT-2 124M, with oneDNN 2.6.3 on a Zen 5 core and with AMX on two
+ * cores of a Xeon (family 6, model 207); a share of the time of one product of
+ * so many rows:
  *
- *                          128 rows    256 rows    1024 rows
- *   forward                saves 11 %  5 %         5 %
- *     the copy takes       24 %        12 %        3 %
- *   gradient of an input   saves 19 %  10 %        5 %
- *     the copy takes       22 %        11 %        3 %
+ *                          128 rows    256 rows    1024 rows   AMX: 128, 256,
+ * 512 forward                saves 11 %  5 %         5 %         12, 7, 3 % the
+ * copy takes       24 %        12 %        3 %         59, 41, 19 % gradient of
+ * an input   saves 19 %  10 %        5 %         24, 14, 8 % the copy takes 22
+ * %        11 %        3 %         59, 41, 19 %
  *
  * Two cores that copy at once share the memory: copies then take up to twice as
  * long.  MTLM_PACKING_AUTO packs for two readers or more with rows enough
- * together.  Forward products need MTLM_PACKING_FORWARD rows, gradients
- * MTLM_PACKING_GRADIENT.  Packed gradients save 1 % of an iteration with 2 x
- * 128 rows, and 2 to 5 % with 2 x 256.  MTLM_PACKING_YES packs what a product
- * can read. */
+ * together: MTLM_PACKING_FORWARD, or MTLM_PACKING_GRADIENT for gradients; with
+ * AMX the two limits of AMX.  With oneDNN packed gradients save 1 % of an
+ * iteration with 2 x 128 rows, and 2 to 5 % with 2 x 256.  MTLM_PACKING_YES
+ * packs what a product can read. */
 
 #include "graph/build/program.h"
 
-enum { MTLM_PACKING_FORWARD = 1536, MTLM_PACKING_GRADIENT = 256 };
+enum {
+    MTLM_PACKING_FORWARD = 1536,
+    MTLM_PACKING_GRADIENT = 256,
+    MTLM_PACKING_AMX_FORWARD = 3072,
+    MTLM_PACKING_AMX_GRADIENT = 1024,
+};
 
 /* Adds the pack nodes of all virtual stages, and makes products of training
  * read the packed weights.  Does nothing without config.packing, for values

@@ -171,8 +171,9 @@ static void check(int64_t m, int64_t n, int64_t k, struct form form)
 /* Edges of tiles, and several parts of rows, columns and terms. */
 static const struct sizes {
     int64_t m, n, k;
-} sizes[] = {{1, 1, 1},     {17, 33, 31},    {32, 64, 96},  {35, 65, 1030},
-             {513, 33, 70}, {513, 31, 1056}, {3, 1088, 64}, {2, 1088, 2080}};
+} sizes[] = {{1, 1, 1},      {17, 33, 31},    {32, 64, 96},
+             {35, 65, 1030}, {513, 33, 70},   {513, 31, 1056},
+             {3, 1088, 64},  {2, 1088, 2080}, {70, 300, 1030}};
 
 enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
 
