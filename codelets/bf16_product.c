@@ -14,6 +14,7 @@
 #include "codelets/amx/amx_product.h"
 #include "codelets/bf16_product.h"
 #include "codelets/onednn_product.h"
+#include "codelets/op.h"
 
 /* How this process multiplies bf16; the last two do so. */
 static enum { NOT, SLOWLY, BY_ONEDNN, BY_AMX } way;
@@ -114,6 +115,32 @@ static struct mtlm_amx_product amx_product_of(const struct mtlm_bf16_product *p,
                                      .ldc = ldc};
 }
 
+/* Returns the product of contiguous matrices by AMX, but for the bias. */
+static struct mtlm_amx_product whole_by_amx(const struct mtlm_bf16_product *p,
+                                            const uint16_t *a,
+                                            const uint16_t *b, void *c)
+{
+    return amx_product_of(p, a, p->trans_a ? p->m : p->k, b,
+                          p->trans_b ? p->k : p->n, c, p->n);
+}
+
+static void sum_by_amx(const struct mtlm_bf16_product *product,
+                       const struct mtlm_bf16_summand summand[], int count,
+                       float *c, struct mtlm_scratch *scratch)
+{
+    struct mtlm_amx_product by_amx[MTLM_MAX_CALLS];
+
+    assert(count <= MTLM_MAX_CALLS);
+    for (int i = count - 1; i >= 0; i--) {
+        struct mtlm_bf16_product one = *product;
+
+        one.k = summand[i].k;
+        by_amx[i] = whole_by_amx(&one, summand[i].a, summand[i].b, c);
+        by_amx[i].next = i + 1 < count ? &by_amx[i + 1] : NULL;
+    }
+    mtlm_amx_product(by_amx, scratch);
+}
+
 void mtlm_bf16_product(const struct mtlm_bf16_product *product,
                        const uint16_t *a, const uint16_t *b,
                        const uint16_t *bias, void *c,
@@ -127,10 +154,27 @@ void mtlm_bf16_product(const struct mtlm_bf16_product *product,
         mtlm_onednn_product(p, a, b, bias, c, scratch);
         return;
     }
-    by_amx = amx_product_of(p, a, p->trans_a ? p->m : p->k, b,
-                            p->trans_b ? p->k : p->n, c, p->n);
+    by_amx = whole_by_amx(p, a, b, c);
     by_amx.bias = bias;
     mtlm_amx_product(&by_amx, scratch);
+}
+
+void mtlm_bf16_product_sum(const struct mtlm_bf16_product *product,
+                           const struct mtlm_bf16_summand summand[], int count,
+                           float *c, struct mtlm_scratch *scratch)
+{
+    struct mtlm_bf16_product one = *product;
+
+    assert(one.single && count > 0);
+    if (mtlm_bf16_product_by_amx()) {
+        sum_by_amx(product, summand, count, c, scratch);
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        one.k = summand[i].k;
+        mtlm_onednn_product(&one, summand[i].a, summand[i].b, NULL, c, scratch);
+        one.add = true;
+    }
 }
 
 void mtlm_bf16_product_of_parts(const struct mtlm_bf16_product *product,

@@ -44,6 +44,19 @@ void mtlm_bf16_product(const struct mtlm_bf16_product *product,
                        const uint16_t *bias, void *c,
                        struct mtlm_scratch *scratch);
 
+/* What mtlm_bf16_product_sum() sums: op(A) [m, k] and op(B) [k, n]. */
+struct mtlm_bf16_summand {
+    const uint16_t *a, *b;
+    int64_t k;
+};
+
+/* Computes an fp32 C: the products of count summands, one after the other,
+ * added to C if product->add.  Else the first one sets C.  The bits are those
+ * of mtlm_bf16_product() on each.  Ignores product->k. */
+void mtlm_bf16_product_sum(const struct mtlm_bf16_product *product,
+                           const struct mtlm_bf16_summand summand[], int count,
+                           float *c, struct mtlm_scratch *scratch);
+
 /* The same without bias on parts of matrices: rows of A, B and C are lda, ldb
  * and ldc elements apart.  C is fp32 (product->single).  All sizes share what
  * oneDNN compiles: also for products of many sizes. */

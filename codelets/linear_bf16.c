@@ -62,27 +62,44 @@ void mtlm_linear_dgrad_add_bf16(void *const ptr[], const struct mtlm_call *call,
     backward(ptr, call, context, true);
 }
 
-void mtlm_linear_wgrad_bf16(void *const ptr[], const struct mtlm_call *call,
-                            const struct mtlm_context *context)
+/* Of call and its next calls: all have the same dweight.  n_operands: of the
+ * operation. */
+static void weight_gradient(void *const ptr[], const struct mtlm_call *call,
+                            const struct mtlm_context *context, int n_operands)
 {
     const struct mtlm_bf16_product product = {
         .trans_a = true,
         .single = true,
         .add = mtlm_linear_adds(call, context),
         .m = call->shape[LINW_DWEIGHT].dim[0],
-        .n = call->shape[LINW_DWEIGHT].dim[1],
-        .k = mtlm_shape_rows(&call->shape[LINW_X])};
+        .n = call->shape[LINW_DWEIGHT].dim[1]};
+    struct mtlm_bf16_summand summand[MTLM_MAX_CALLS];
+    float *dweight = ptr[LINW_DWEIGHT];
+    int n = 0;
 
-    mtlm_bf16_product(&product, ptr[LINW_DY], ptr[LINW_X], NULL,
-                      ptr[LINW_DWEIGHT], context->scratch);
+    for (; call; call = call->next, ptr += n_operands)
+        summand[n++] = (struct mtlm_bf16_summand){
+            .a = ptr[LINW_DY],
+            .b = ptr[LINW_X],
+            .k = mtlm_shape_rows(&call->shape[LINW_X])};
+    mtlm_bf16_product_sum(&product, summand, n, dweight, context->scratch);
+}
+
+void mtlm_linear_wgrad_bf16(void *const ptr[], const struct mtlm_call *call,
+                            const struct mtlm_context *context)
+{
+    weight_gradient(ptr, call, context, LINW_COUNT);
 }
 
 void mtlm_linear_bias_wgrad_bf16(void *const ptr[],
                                  const struct mtlm_call *call,
                                  const struct mtlm_context *context)
 {
-    mtlm_linear_wgrad_bf16(ptr, call, context);
-    mtlm_rows_add_16(ptr[LINW_DBIAS], MTLM_BF16, ptr[LINW_DY],
-                     mtlm_shape_rows(&call->shape[LINW_DY]),
-                     mtlm_shape_cols(&call->shape[LINW_DY]));
+    const int n = LINW_COUNT + 1;
+
+    weight_gradient(ptr, call, context, n);
+    for (; call; call = call->next, ptr += n)
+        mtlm_rows_add_16(ptr[LINW_DBIAS], MTLM_BF16, ptr[LINW_DY],
+                         mtlm_shape_rows(&call->shape[LINW_DY]),
+                         mtlm_shape_cols(&call->shape[LINW_DY]));
 }

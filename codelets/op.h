@@ -407,6 +407,9 @@ struct mtlm_op {
     /* The same on MTLM_VALUE operands in bf16, not converted.  Called instead of
      * cpu where mtlm_bf16_product_here(); NULL: no such kernel. */
     mtlm_kernel *cpu_bf16;
+    /* cpu_bf16 computes call and all its next calls at once.  ptr holds
+     * n_operands pointers per call. */
+    bool bf16_together;
     /* Whether cpu_bf16 is faster than cpu; NULL: always. */
     bool (*bf16_pays)(const struct mtlm_call *call);
     /* Enqueues one call on the device's stream without waiting.  ptr[i] is

@@ -222,9 +222,12 @@ static void run_one(void *const ptr[], const struct mtlm_call *call,
 void mtlm_value_run_cpu(void *const ptr[], const struct mtlm_call *call,
                         const struct mtlm_context *context)
 {
-    for (; call; call = call->next) {
+    const struct mtlm_op *op = mtlm_ops[call->kind];
+    const bool together = op->bf16_together && kernel_of(call) == op->cpu_bf16;
+
+    for (; call; call = together ? NULL : call->next) {
         run_one(ptr, call, context);
-        ptr += mtlm_ops[call->kind]->n_operands;
+        ptr += op->n_operands;
     }
 }
 

@@ -174,10 +174,10 @@ struct mtlm_node *mtlm_graph_call(struct mtlm_graph *graph,
                                   const union mtlm_attr *attr,
                                   struct mtlm_tensor *const given[]);
 
-/* Adds a further call of the same operation to node.  node must be the last
- * node of the graph.  given[] holds all operands.  Shared operands are the
- * first call's; other operands belong to no other call of the node.  A node has
- * at most MTLM_MAX_CALLS calls. */
+/* Adds a further call of the same operation to node.  In the node's list the
+ * tensors that the call reads must be complete there.  given[] holds all
+ * operands.  Shared operands are the first call's; other operands belong to no
+ * other call of the node.  A node has at most MTLM_MAX_CALLS calls. */
 void mtlm_graph_add_call(struct mtlm_node *node, const union mtlm_attr *attr,
                          struct mtlm_tensor *const given[]);
 

@@ -60,6 +60,25 @@ static void write_bf16(const struct mtlm_amx_block *b, __mmask16 low,
     }
 }
 
+static void stream_fp32(const struct mtlm_amx_block *b)
+{
+    const float *sums = b->sums, *before = b->before;
+    float *c = b->c;
+
+    for (int64_t i = 0; i < b->m; i++, sums += MTLM_AMX_SIDE, c += b->ldc) {
+        __m512 first = _mm512_loadu_ps(sums);
+        __m512 second = _mm512_loadu_ps(sums + HALF);
+
+        if (before) {
+            first = _mm512_add_ps(_mm512_loadu_ps(before), first);
+            second = _mm512_add_ps(_mm512_loadu_ps(before + HALF), second);
+            before += MTLM_AMX_SIDE;
+        }
+        _mm512_stream_ps(c, first);
+        _mm512_stream_ps(c + HALF, second);
+    }
+}
+
 static void write_fp32(const struct mtlm_amx_block *b, __mmask16 low,
                        __mmask16 high)
 {
@@ -84,7 +103,9 @@ void mtlm_amx_block_write(const struct mtlm_amx_block *block)
 {
     const __mmask16 low = first_of(block->n), high = first_of(block->n - HALF);
 
-    if (block->single)
+    if (block->streams)
+        stream_fp32(block);
+    else if (block->single)
         write_fp32(block, low, high);
     else
         write_bf16(block, low, high);

@@ -7,14 +7,17 @@
 
 /* A block of sums, whose first m rows and n columns belong to C.  Rows of C are
  * ldc elements apart.  C is fp32 if single, else bf16.  bias: [n] for a bf16 C,
- * or NULL.  add: adds to C, else sets C. */
+ * or NULL.  add: adds to C, else sets C.  streams: sets an fp32 C past the
+ * caches, to before + sums; before is [32, 32], or NULL: 0.  Then n is 32, and
+ * rows of the block are whole cache lines. */
 struct mtlm_amx_block {
     const float *sums;
     int64_t m, n;
     const uint16_t *bias;
     void *c;
     int64_t ldc;
-    bool single, add;
+    bool single, add, streams;
+    const float *before;
 };
 
 /* Sets how to fetch the block's part of C during a product of so many steps.

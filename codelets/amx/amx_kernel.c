@@ -45,6 +45,7 @@ void mtlm_amx_begin(void)
 void mtlm_amx_end(void)
 {
     _tile_release();
+    _mm_sfence();
 }
 
 /* Fetches lines that will be read, to the second cache. */

@@ -25,7 +25,8 @@ bool mtlm_amx_allowed(void);
 /* Configures the tiles of this thread; before mtlm_amx_multiply(). */
 void mtlm_amx_begin(void);
 
-/* Releases the tiles of this thread. */
+/* Releases the tiles of this thread.  Stores past the caches are complete
+ * before later stores of the thread. */
 void mtlm_amx_end(void);
 
 /* What to fetch from memory during a product: `rows` rows of `lines` lines per

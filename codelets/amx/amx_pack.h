@@ -11,6 +11,24 @@ static inline int64_t mtlm_amx_steps(int64_t k)
     return (k + MTLM_AMX_TERMS - 1) / MTLM_AMX_TERMS;
 }
 
+enum { MTLM_AMX_MOST_TERMS = 1024 }; /* of a panel */
+
+/* Returns how many terms a panel has of a product's k: equal parts of all. */
+static inline int64_t mtlm_amx_panel_terms(int64_t k)
+{
+    const int64_t parts = (k + MTLM_AMX_MOST_TERMS - 1) / MTLM_AMX_MOST_TERMS;
+
+    return mtlm_amx_steps((k + parts - 1) / parts) * MTLM_AMX_TERMS;
+}
+
+/* Returns row `row` from term `term` on of op(A), or of the transpose of op(B).
+ * Stored rows are ld elements apart. */
+static inline const uint16_t *mtlm_amx_at(const uint16_t *matrix, bool trans,
+                                          int64_t ld, int64_t row, int64_t term)
+{
+    return matrix + (trans ? term * ld + row : row * ld + term);
+}
+
 /* Returns the numbers of a panel with k terms. */
 static inline int64_t mtlm_amx_panel(int64_t k)
 {

@@ -1,7 +1,6 @@
 /* Products of bf16 matrices by AMX.  A bf16 C has few rows, and B is a weight:
  * a part of A stays in the second cache, and panels of B pass.  Sums of many
- * terms wait beside it.  An fp32 C is the gradient of a weight, and B is an
- * activation: a part of B stays, panels of A and blocks of C pass. */
+ * terms wait beside it.  amx_sum.c has products with an fp32 C. */
 
 #include "config.h"
 
@@ -10,40 +9,21 @@
 #include "codelets/amx/amx_block.h"
 #include "codelets/amx/amx_pack.h"
 #include "codelets/amx/amx_product.h"
+#include "codelets/amx/amx_sum.h"
 #include "runtime/base/least.h"
 
 enum {
     SIDE = MTLM_AMX_SIDE,
-    MOST_TERMS = 1024, /* of a panel */
+    MOST_TERMS = MTLM_AMX_MOST_TERMS,
     PANEL = SIDE * MOST_TERMS,
     /* Panels of B that are packed at once where B is stored by terms: so memory
      * is read eight lines at a time. */
     GROUP = 8,
-    /* Of a bf16 C: the part of A is [ROWS, MOST_TERMS].  With more terms sums
-     * of COLS columns wait in fp32. */
+    /* The part of A is [ROWS, MOST_TERMS].  With more terms sums of COLS
+     * columns wait in fp32. */
     ROWS = 512,
     COLS = 1024,
-    /* Of an fp32 C: numbers of the part of B, and rows of A's part. */
-    PART = 384 * 1024,
-    MORE_ROWS = 8 * SIDE,
-    PART_ON_STACK = 48 * 1024,
 };
-
-/* Returns how many terms a panel has: equal parts of all. */
-static int64_t terms_of_panel(int64_t k)
-{
-    const int64_t parts = (k + MOST_TERMS - 1) / MOST_TERMS;
-
-    return mtlm_amx_steps((k + parts - 1) / parts) * MTLM_AMX_TERMS;
-}
-
-/* Returns row `row` from term `term` on of op(A), or of the transpose of
- * op(B). */
-static const uint16_t *at(const uint16_t *matrix, bool trans, int64_t ld,
-                          int64_t row, int64_t term)
-{
-    return matrix + (trans ? term * ld + row : row * ld + term);
-}
 
 /* Panels that come next: the first of their numbers, unless there is none, and
  * how they are stored, by terms or by rows, which are ld elements apart. */
@@ -88,7 +68,7 @@ static const uint16_t *column(const struct rows *part, int64_t col)
     const struct mtlm_amx_product *p = part->product;
 
     return p->packed ? p->b + col * p->k + part->term * SIDE
-                     : at(p->b, !p->trans_b, p->ldb, col, part->term);
+                     : mtlm_amx_at(p->b, !p->trans_b, p->ldb, col, part->term);
 }
 
 /* Returns the panels of n columns of B from column col on. */
@@ -160,9 +140,10 @@ static void add_terms(struct rows *part)
                         .ld = p->packed ? SIDE : p->ldb,
                         .panels = group / SIDE};
 
-    mtlm_amx_pack_a(p->trans_a,
-                    at(p->a, p->trans_a, p->lda, part->row, part->term), p->lda,
-                    part->m, part->k, part->a);
+    mtlm_amx_pack_a(
+        p->trans_a,
+        mtlm_amx_at(p->a, p->trans_a, p->lda, part->row, part->term), p->lda,
+        part->m, part->k, part->a);
     for (int64_t col = part->col; col < end; col += group) {
         next.at = col + 2 * group <= end ? column(part, col + group) : NULL;
         compute_group(part, col, mtlm_least(group, end - col), &next);
@@ -172,7 +153,7 @@ static void add_terms(struct rows *part)
 static void compute_bf16(const struct mtlm_amx_product *p,
                          struct mtlm_scratch *scratch)
 {
-    const int64_t k = terms_of_panel(p->k);
+    const int64_t k = mtlm_amx_panel_terms(p->k);
     const bool waits = k < p->k;
     const int64_t cols = waits ? COLS : p->n;
     struct rows part = {.product = p,
@@ -195,101 +176,15 @@ static void compute_bf16(const struct mtlm_amx_product *p,
     }
 }
 
-/* A part of a product with an fp32 C. */
-struct cols {
-    const struct mtlm_amx_product *product;
-    int64_t row, m;  /* first row and number of rows */
-    int64_t col, n;  /* the same of columns */
-    int64_t term, k; /* the same of terms */
-    uint16_t *b, *a; /* panels of B and A */
-};
-
-/* Computes up to 32 rows of the part, from its row i on. */
-static void compute_rows(const struct cols *part, int64_t i)
-{
-    const struct mtlm_amx_product *p = part->product;
-    const int64_t steps = mtlm_amx_steps(part->k);
-    const struct mtlm_amx_ahead nothing = {0};
-    float *c = (float *) p->c + (part->row + i) * p->ldc + part->col;
-
-    for (int64_t j = 0; j < part->n; j += SIDE) {
-        struct mtlm_amx_ahead to_write;
-        _Alignas(64) float sums[SIDE * SIDE];
-        const struct mtlm_amx_block block = {.sums = sums,
-                                             .m = mtlm_least(SIDE, part->m - i),
-                                             .n = mtlm_least(SIDE, part->n - j),
-                                             .c = c + j,
-                                             .ldc = p->ldc,
-                                             .single = true,
-                                             .add = p->add || part->term > 0};
-
-        mtlm_amx_block_fetch(&block, steps, &to_write);
-        mtlm_amx_multiply(part->a + i * steps * MTLM_AMX_TERMS,
-                          part->b + j * steps * MTLM_AMX_TERMS, steps, false,
-                          sums, &nothing, &to_write);
-        mtlm_amx_block_write(&block);
-    }
-}
-
-/* Computes the part's columns of all rows. */
-static void compute_cols(struct cols *part, int64_t rows)
-{
-    const struct mtlm_amx_product *p = part->product;
-
-    mtlm_amx_pack_b(p->trans_b,
-                    at(p->b, !p->trans_b, p->ldb, part->col, part->term),
-                    p->ldb, part->n, part->k, part->b);
-    for (part->row = 0; part->row < p->m; part->row += rows) {
-        part->m = mtlm_least(rows, p->m - part->row);
-        mtlm_amx_pack_a(p->trans_a,
-                        at(p->a, p->trans_a, p->lda, part->row, part->term),
-                        p->lda, part->m, part->k, part->a);
-        for (int64_t i = 0; i < part->m; i += SIDE)
-            compute_rows(part, i);
-    }
-}
-
-/* b: memory for `elems` numbers; a: for panels of so many rows. */
-static void compute_fp32_in(const struct mtlm_amx_product *p, uint16_t *b,
-                            int64_t elems, uint16_t *a, int64_t rows)
-{
-    const int64_t k = terms_of_panel(p->k);
-    const int64_t cols = elems / k / SIDE * SIDE;
-    struct cols part = {.product = p, .b = b, .a = a};
-
-    for (part.term = 0; part.term < p->k; part.term += k) {
-        part.k = mtlm_least(k, p->k - part.term);
-        for (part.col = 0; part.col < p->n; part.col += cols) {
-            part.n = mtlm_least(cols, p->n - part.col);
-            compute_cols(&part, rows);
-        }
-    }
-}
-
-static void compute_fp32(const struct mtlm_amx_product *p,
-                         struct mtlm_scratch *scratch)
-{
-    if (scratch) {
-        uint16_t *b = mtlm_scratch_get(
-            scratch, sizeof(*b) * (PART + MORE_ROWS * MOST_TERMS));
-
-        compute_fp32_in(p, b, PART, b + PART, MORE_ROWS);
-    } else {
-        _Alignas(64) uint16_t b[PART_ON_STACK];
-        _Alignas(64) uint16_t a[PANEL];
-
-        compute_fp32_in(p, b, PART_ON_STACK, a, SIDE);
-    }
-}
-
 void mtlm_amx_product(const struct mtlm_amx_product *product,
                       struct mtlm_scratch *scratch)
 {
     assert(product->k > 0 && (scratch || product->single));
     assert(!product->single || (!product->packed && !product->bias));
+    assert(product->single || !product->next);
     mtlm_amx_begin();
     if (product->single)
-        compute_fp32(product, scratch);
+        mtlm_amx_sum(product, scratch);
     else
         compute_bf16(product, scratch);
     mtlm_amx_end();

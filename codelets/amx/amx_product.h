@@ -23,10 +23,14 @@ struct mtlm_amx_product {
     const uint16_t *a, *b, *bias;
     void *c;
     int64_t lda, ldb, ldc;
+    /* A product that is added after this one, to the same C, unless NULL: its
+     * trans_a, trans_b, k, a, b, lda, ldb and next.  C is fp32. */
+    const struct mtlm_amx_product *next;
 };
 
-/* Computes C, in this thread.  scratch: memory for parts of A, B and C; NULL:
- * C is fp32, and the parts are on the stack (160 KiB). */
+/* Computes C, in this thread.  scratch: memory for parts of A, B and C; an fp32
+ * C may pass the caches.  NULL: C is fp32, and the parts are on the stack (160
+ * KiB). */
 void mtlm_amx_product(const struct mtlm_amx_product *product,
                       struct mtlm_scratch *scratch);
 

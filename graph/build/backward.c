@@ -14,6 +14,7 @@ _Static_assert(MTLM_OP_BATCH == 0, "no gradient rule may add by operation 0");
 struct walk {
     struct mtlm_graph *graph;
     struct mtlm_list *backward, *weight;
+    bool joins; /* calls that add to one gradient of a weight share a node */
     /* [tensor id] the recomputed tensor that replaces the forward tensor; NULL:
      * none. */
     struct mtlm_tensor **twin;
@@ -116,6 +117,47 @@ static struct mtlm_tensor *make_argument(const struct walk *walk,
     return NULL;
 }
 
+/* Returns the node of weight, of the same layer, to whose shared operands a
+ * call of kind would add; NULL: none. */
+static struct mtlm_node *find_sharer(const struct walk *walk,
+                                     enum mtlm_op_kind kind, int layer,
+                                     struct mtlm_tensor *const given[])
+{
+    const struct mtlm_op *op = mtlm_ops[kind];
+
+    for (int k = walk->weight->n - 1; k >= 0; k--) {
+        struct mtlm_node *node = walk->weight->node[k];
+        int same = 0;
+
+        if (node->layer != layer)
+            break;
+        for (int i = 0; i < op->n_operands && node->call.kind == kind; i++)
+            same += op->shared[i] && node->operand[i] == given[i];
+        if (same > 0)
+            return node;
+    }
+    return NULL;
+}
+
+/* Adds the call, to the node that shares its gradients if calls are joined.
+ * Returns the node. */
+static struct mtlm_node *append_call(const struct walk *walk,
+                                     const struct mtlm_grad_call *rule,
+                                     enum mtlm_op_kind kind,
+                                     const struct mtlm_node *forward,
+                                     struct mtlm_tensor *const given[])
+{
+    struct mtlm_node *node =
+        walk->joins && rule->phase == MTLM_GRAD_W
+            ? find_sharer(walk, kind, forward->layer, given)
+            : NULL;
+
+    if (!node)
+        return mtlm_graph_call(walk->graph, kind, &forward->call.attr, given);
+    mtlm_graph_add_call(node, &forward->call.attr, given);
+    return node;
+}
+
 static void apply_rule(const struct walk *walk,
                        const struct mtlm_grad_call *rule,
                        const struct mtlm_node *forward)
@@ -132,7 +174,7 @@ static void apply_rule(const struct walk *walk,
     for (int i = 0; i < op->n_operands && rule->phase == MTLM_GRAD_W; i++)
         if (rule->arg[i].source == MTLM_GRAD_VALUE)
             given[i] = gather_again(walk, given[i]);
-    node = mtlm_graph_call(walk->graph, kind, &forward->call.attr, given);
+    node = append_call(walk, rule, kind, forward, given);
     for (int i = 0; i < op->n_operands; i++)
         if (!given[i])
             add_gradient(walk, forward->operand[rule->arg[i].operand],
@@ -203,12 +245,14 @@ static void differentiate(const struct walk *walk,
 void mtlm_backward_build(struct mtlm_graph *graph,
                          const struct mtlm_list *forward,
                          const struct mtlm_segments *segments,
-                         struct mtlm_list *backward, struct mtlm_list *weight)
+                         struct mtlm_list *backward, struct mtlm_list *weight,
+                         bool joins)
 {
     const struct walk walk = {
         graph,
         backward,
         weight,
+        joins && weight != backward,
         mtlm_calloc(graph->n_tensors, sizeof(*walk.twin)),
         mtlm_calloc(graph->n_tensors, sizeof(*walk.gather)),
         graph->n_tensors};

@@ -18,11 +18,16 @@
  * segments: segments of forward to recompute; NULL: none.  The recomputing
  * nodes go to backward, before the segment's gradients.
  *
- * backward and weight may be one list.  Each weight gradient then stands beside
- * B of its layer, so that activations need not outlive this B. */
+ * joins: calls of several row parts that add to one weight's gradient share a
+ * node, so that caches can hold the gradient meanwhile.  No bit changes.
+ *
+ * backward and weight may be one list, which joins no calls.  Each weight
+ * gradient then stands beside B of its layer, so that activations need not
+ * outlive this B. */
 void mtlm_backward_build(struct mtlm_graph *graph,
                          const struct mtlm_list *forward,
                          const struct mtlm_segments *segments,
-                         struct mtlm_list *backward, struct mtlm_list *weight);
+                         struct mtlm_list *backward, struct mtlm_list *weight,
+                         bool joins);
 
 #endif /* MTLM_GRAPH_BACKWARD_H */

@@ -217,6 +217,14 @@ void mtlm_stage_build_forward(struct mtlm_program *program,
     build_forward(&b, &stage->input, &stage->output);
 }
 
+/* Returns whether W of all row parts shares nodes.  Where a rank waits for
+ * messages, W of one part fills the wait; offloaded units come part by part. */
+static bool joins_parts(const struct mtlm_program_config *config)
+{
+    return config->layout.tp == 1 && config->layout.pp == 1
+           && config->offload == MTLM_OFFLOAD_NONE;
+}
+
 /* With recomputation, or in a fused schedule, the backward list holds weight
  * gradients too: recomputed tensors, and gradients of activations, need not
  * outlive a layer. */
@@ -230,7 +238,8 @@ static void differentiate(const struct mtlm_builder *b)
     segments.whole = b->config->recompute_whole
                      && b->config->recompute.granularity == MTLM_RECOMPUTE_FULL;
     mtlm_backward_build(b->graph, &stage->forward, &segments, &stage->backward,
-                        together ? &stage->backward : &stage->weight);
+                        together ? &stage->backward : &stage->weight,
+                        joins_parts(b->config));
     mtlm_segments_free(&segments);
 }
 

@@ -148,15 +148,15 @@ static double staged_bytes(const struct mtlm_program *program, bool nccl)
 static double blas_bytes(const struct mtlm_node *node)
 {
     const struct mtlm_op *op = mtlm_ops[node->call.kind];
+    struct mtlm_call call = node->call;
     double most = 0;
 
-    if (node->call.next) /* a product is one call */
-        return 0;
+    call.next = NULL; /* the others are alike */
     for (int i = 0; i < op->n_operands; i++) {
         const struct mtlm_shape *y = &node->call.shape[i];
 
         if (op->access[i] != MTLM_R && mtlm_shape_elems(y) > 0) {
-            const double k = node->flops / 2 / mtlm_shape_elems(y);
+            const double k = mtlm_call_flops(&call) / 2 / mtlm_shape_elems(y);
 
             most = fmax(most, mtlm_shape_rows(y) * fmin(k, BLAS_PANEL));
         }

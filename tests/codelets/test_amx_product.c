@@ -3,6 +3,7 @@
 
 #include "config.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -271,6 +272,73 @@ static void test_rows_keep_their_bits(void **state)
     check_bits(false, true);
 }
 
+enum { SUM_M = 70, SUM_N = 96, MOST = 10 };
+
+/* Sums of products: of each k [count] one.  `apart` floats between a cache line
+ * and C.  Computes them at once, and one after the other. */
+static void check_sum(const int64_t k[], int count, bool add, int apart)
+{
+    const size_t bytes = SUM_M * SUM_N * sizeof(float);
+    struct mtlm_amx_product product[MOST];
+    mtlm_real *unused[2 * MOST];
+    struct mtlm_scratch scratch = {0};
+    char *memory[2] = {aligned_alloc(64, bytes + 64),
+                       aligned_alloc(64, bytes + 64)};
+    float *c[2] = {(float *) memory[0] + apart, (float *) memory[1] + 1};
+
+    for (int i = 0; i < count; i++)
+        product[i] = (struct mtlm_amx_product){
+            .trans_a = true,
+            .single = true,
+            .add = add,
+            .m = SUM_M,
+            .n = SUM_N,
+            .k = k[i],
+            .a = new_bf16(k[i] * SUM_M, 2 * i, &unused[2 * i]),
+            .b = new_bf16(k[i] * SUM_N, 2 * i + 1, &unused[2 * i + 1]),
+            .lda = SUM_M,
+            .ldb = SUM_N,
+            .ldc = SUM_N};
+    for (int i = 0; i < SUM_M * SUM_N; i++)
+        c[0][i] = c[1][i] = add ? 0.25f + i : NAN;
+    for (int i = 0; i < count; i++) {
+        product[i].c = c[1];
+        product[i].add = add || i > 0;
+        mtlm_amx_product(&product[i], &scratch);
+    }
+    for (int i = 0; i + 1 < count; i++)
+        product[i].next = &product[i + 1];
+    product[0].c = c[0];
+    mtlm_amx_product(product, &scratch);
+    assert_memory_equal(c[0], c[1], bytes);
+    for (int i = 0; i < count; i++) {
+        free((void *) product[i].a), free((void *) product[i].b);
+        free(unused[2 * i]), free(unused[2 * i + 1]);
+    }
+    mtlm_scratch_free(&scratch);
+    free(memory[0]), free(memory[1]);
+}
+
+/* However C lies, a sum has the bits of one product after the other. */
+static void test_sums_keep_their_bits(void **state)
+{
+    static const int64_t one[] = {33}, two[] = {128, 128},
+                         long_ones[] = {512, 512, 40, 1030, 7, 2100},
+                         many[MOST] = {33, 1, 64, 31, 32, 5, 7, 96, 33, 34};
+
+    (void) state;
+    need_amx();
+    for (int form = 0; form < 4; form++) {
+        const bool add = form & 1;
+        const int apart = form & 2 ? 3 : 0;
+
+        check_sum(one, 1, add, apart);
+        check_sum(two, 2, add, apart);
+        check_sum(long_ones, 6, add, apart);
+        check_sum(many, MOST, add, apart);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +346,7 @@ int main(void)
         cmocka_unit_test(test_packed),
         cmocka_unit_test(test_single),
         cmocka_unit_test(test_rows_keep_their_bits),
+        cmocka_unit_test(test_sums_keep_their_bits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

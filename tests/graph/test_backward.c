@@ -80,7 +80,8 @@ static void test_gradients_of_two_users_are_added(void **state)
     (void) state;
     give_gradient(&s, z);
     give_gradient(&s, u);
-    mtlm_backward_build(s.graph, &s.forward, NULL, &s.backward, &s.weight);
+    mtlm_backward_build(s.graph, &s.forward, NULL, &s.backward, &s.weight,
+                        false);
     assert_kinds(&s.backward, b, 3);
     assert_kinds(&s.weight, w, 3);
     /* The later user's comes first; the earlier one's is added to it. */
@@ -121,7 +122,8 @@ static void test_what_a_rule_cannot_add_takes_a_node_of_its_own(void **state)
     (void) state;
     give_gradient(&s, z);
     give_gradient(&s, u);
-    mtlm_backward_build(s.graph, &s.forward, NULL, &s.backward, &s.weight);
+    mtlm_backward_build(s.graph, &s.forward, NULL, &s.backward, &s.weight,
+                        false);
     assert_kinds(&s.backward, b, 4);
     add = s.backward.node[2];
     assert_ptr_equal(add->operand[0], s.backward.node[1]->operand[3]);
@@ -142,7 +144,8 @@ static void test_what_no_gradient_reaches_is_left_out(void **state)
 
     (void) state;
     give_gradient(&s, z);
-    mtlm_backward_build(s.graph, &s.forward, NULL, &s.backward, &s.weight);
+    mtlm_backward_build(s.graph, &s.forward, NULL, &s.backward, &s.weight,
+                        false);
     assert_kinds(&s.backward, b, 2);
     assert_int_equal(s.weight.n, 2);
     assert_null(unused->grad);
@@ -157,7 +160,8 @@ static void test_gradients_belong_where_their_forward_node_does(void **state)
 
     (void) state;
     give_gradient(&s, y);
-    mtlm_backward_build(s.graph, &s.forward, NULL, &s.backward, &s.weight);
+    mtlm_backward_build(s.graph, &s.forward, NULL, &s.backward, &s.weight,
+                        false);
     assert_int_equal(s.backward.n, 1);
     assert_int_equal(s.backward.node[0]->phase, MTLM_PHASE_BACKWARD);
     assert_int_equal(s.backward.node[0]->stage, 2);
@@ -188,7 +192,8 @@ static void test_a_copy_to_the_group_reduces_its_gradient(void **state)
                            (struct mtlm_tensor *[]){y, NULL});
     z = linear(&s, copy->operand[1]);
     give_gradient(&s, z);
-    mtlm_backward_build(s.graph, &s.forward, NULL, &s.backward, &s.weight);
+    mtlm_backward_build(s.graph, &s.forward, NULL, &s.backward, &s.weight,
+                        false);
     assert_kinds(&s.backward, b, 3);
     assert_ptr_equal(s.backward.node[1]->operand[0],
                      s.backward.node[0]->operand[2]);
@@ -239,7 +244,8 @@ static void test_accumulated_gradients_begin_with_zeros(void **state)
                                 MTLM_SHAPE(1, 1), MTLM_I32);
     y = attend(&s, qkv, lengths);
     give_gradient(&s, y);
-    mtlm_backward_build(s.graph, &s.forward, NULL, &s.backward, &s.weight);
+    mtlm_backward_build(s.graph, &s.forward, NULL, &s.backward, &s.weight,
+                        false);
     assert_kinds(&s.backward, b, 4);
     assert_ptr_equal(s.backward.node[0]->operand[0], qkv[1]->grad);
     assert_ptr_equal(s.backward.node[1]->operand[0], qkv[0]->grad);
