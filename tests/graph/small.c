@@ -247,6 +247,11 @@ int small_parts(const struct small_case *c)
     return c->row_parts > 0 ? c->row_parts : 1;
 }
 
+int small_weight_parts(const struct small_case *c)
+{
+    return c->tp == 1 && c->pp == 1 ? 1 : small_parts(c);
+}
+
 struct mtlm_program_config small_case_config(const struct small_case *c)
 {
     struct mtlm_program_config config =

@@ -71,6 +71,10 @@ int small_count(const struct mtlm_items *items, enum mtlm_op_kind kind);
 /* Parts that a sample is cut into. */
 int small_parts(const struct small_case *c);
 
+/* The nodes that add to the gradient of a matrix: of a rank that waits for no
+ * other, one for all parts. */
+int small_weight_parts(const struct small_case *c);
+
 struct mtlm_program_config small_case_config(const struct small_case *c);
 
 /* Calls body for the programs of every case. */

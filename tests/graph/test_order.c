@@ -242,14 +242,20 @@ static void test_stages_arrive_at_one_forward_one_backward(void **state)
 
 /* ---- B and W ---- */
 
-static bool is_written(const struct mtlm_node *node,
-                       const struct mtlm_tensor *t)
+/* Returns how many calls of the node write the tensor. */
+static int count_writes(const struct mtlm_node *node,
+                        const struct mtlm_tensor *t)
 {
+    bool written = false;
+    int calls = 0;
+
     for (int i = 0; i < mtlm_ops[node->call.kind]->n_operands; i++)
-        if (mtlm_ops[node->call.kind]->access[i] != MTLM_R
-            && mtlm_tensor_owner(node->operand[i]) == t)
-            return true;
-    return false;
+        written = written
+                  || (mtlm_ops[node->call.kind]->access[i] != MTLM_R
+                      && mtlm_tensor_owner(node->operand[i]) == t);
+    for (const struct mtlm_call *c = &node->call; written && c; c = c->next)
+        calls++;
+    return calls;
 }
 
 /* The W nodes of a stage, by layer. */
@@ -275,8 +281,10 @@ static void check_weight_node(const struct mtlm_node *node,
 /* Each layer has four W nodes of its own for each part of a sample.  A fused
  * schedule has them in the list of B. */
 static void check_weight_nodes(const struct mtlm_program_config *config,
-                               const struct mtlm_stage *stage, int parts)
+                               const struct mtlm_stage *stage,
+                               const struct small_case *c)
 {
+    const int matrices = small_weight_parts(c);
     const bool fused = config->schedule->fused;
     struct weight_nodes found = {{0}, 0};
 
@@ -297,9 +305,10 @@ static void check_weight_nodes(const struct mtlm_program_config *config,
         assert_int_equal(found.of_layer[l],
                          l >= stage->first_layer
                                  && l < stage->first_layer + stage->n_layers
-                             ? 4 * parts
+                             ? 4 * matrices
                              : 0);
-    assert_int_equal(found.outside, parts * (stage->first + stage->last));
+    assert_int_equal(found.outside,
+                     small_parts(c) * stage->first + matrices * stage->last);
 }
 
 static void test_gradients_of_weights_stand_apart_layer_by_layer(void **state)
@@ -313,7 +322,7 @@ static void test_gradients_of_weights_stand_apart_layer_by_layer(void **state)
         for (int r = 0; r < ranks.n; r++)
             for (int c = 0; c < config.layout.virtual_stages; c++)
                 check_weight_nodes(&config, &ranks.program[r]->stage[c],
-                                   small_parts(&small_cases[n]));
+                                   &small_cases[n]);
         small_ranks_destroy(&ranks);
     }
 }
@@ -332,9 +341,10 @@ static void test_every_gradient_is_added_to_once_per_part(void **state)
                 int written = 0;
 
                 for (int j = 0; j < train->n; j++)
-                    written += train->item[j].microbatch >= 0
-                               && is_written(train->item[j].node,
-                                             ranks.program[r]->param[i].grad);
+                    if (train->item[j].microbatch >= 0)
+                        written +=
+                            count_writes(train->item[j].node,
+                                         ranks.program[r]->param[i].grad);
                 assert_int_equal(written, config.microbatches
                                               * small_parts(&small_cases[n]));
             }

@@ -74,9 +74,11 @@ static int backward_nodes(const struct mtlm_program *program,
            + (parts * layer + more) * stage->n_layers;
 }
 
-static int weight_nodes(const struct mtlm_stage *stage, int parts)
+static int weight_nodes(const struct mtlm_stage *stage,
+                        const struct small_case *c)
 {
-    return parts * (4 * stage->n_layers + stage->first + stage->last);
+    return small_weight_parts(c) * (4 * stage->n_layers + stage->last)
+           + small_parts(c) * stage->first;
 }
 
 /* Gradients tied, status filled, control, Adam: calls, of which nodes hold
@@ -113,7 +115,7 @@ static void check_counts(const struct small_case *c, struct small_ranks *ranks)
         for (int v = 0; v < c->virtual_stages; v++) {
             f += forward_nodes(program, &program->stage[v], t, small_parts(c));
             b += backward_nodes(program, &program->stage[v], t, small_parts(c));
-            w += weight_nodes(&program->stage[v], small_parts(c));
+            w += weight_nodes(&program->stage[v], c);
         }
         assert_int_equal(count_phase(train, MTLM_PHASE_FORWARD), m * f);
         assert_int_equal(count_phase(train, MTLM_PHASE_BACKWARD), m * b);
