@@ -8,11 +8,10 @@ from bench import cases
 # The largest difference between two losses of the same iteration, relatively;
 # of those below 1, such as a sentence order's, absolutely.
 LOSS_BOUND = 1e-4
-# The same where one of them computes in bf16: the two round at other places.
-# GPT-2's samples of 1024 tokens multiply differences by 100 in iteration 7: from
-# 0.01 % to 1.0 % with AMX.  A sentence order's loss is one sample's: 1.6 % apart
-# after 7 iterations of BERT, where the losses of tokens are 0.02 % apart.
-BF16_BOUND = 1.5e-2, 3e-2
+# The same where one of them computes in bf16: the two round at other places.  In
+# 7 iterations ours were up to 0.04 % from our fp32.  A sentence order's loss is
+# one sample's: up to 0.5 %.
+BF16_BOUND = 2e-3, 2e-2
 # The peer's products must come near to ours, else it has the wrong BLAS.
 PEER_GEMM = 0.8
 

@@ -130,7 +130,7 @@ def page(result):
         "settings the fastest in the rounds counts.",
         "* Equal work: float32, AdamW on all parameters, no dropout, no "
         "clipping, tied output layer, the same initial weights and samples; "
-        "the losses of all iterations agree.",
+        "the losses of all iterations agree in every case of the tables.",
         "",
         ratios(layouts),
         "",

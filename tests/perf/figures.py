@@ -58,17 +58,17 @@ class Losses(unittest.TestCase):
         self.assertIn("kinds", figures.disagreement([[10]], [[10, 0.6]]))
 
     def test_bf16_has_a_looser_bound(self):
-        near, far = ([10.05], [10]), ([10.2], [10])
+        near, far = ([10.015], [10]), ([10.05], [10])
         self.assertIsNotNone(figures.disagreement(*near))
         self.assertIsNone(figures.disagreement(*near, figures.BF16_BOUND))
         self.assertIsNotNone(figures.disagreement(*far, figures.BF16_BOUND))
 
     def test_a_bound_may_be_two_one_for_the_first_kind(self):
         self.assertIsNone(
-            figures.disagreement([[10, 1.02]], [[10, 1]], figures.BF16_BOUND)
+            figures.disagreement([[10, 1.015]], [[10, 1]], figures.BF16_BOUND)
         )
         self.assertIsNotNone(
-            figures.disagreement([[10.2, 1]], [[10, 1]], figures.BF16_BOUND)
+            figures.disagreement([[10.05, 1]], [[10, 1]], figures.BF16_BOUND)
         )
 
     def test_missing_iteration_is_refused(self):
