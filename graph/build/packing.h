@@ -8,16 +8,24 @@
  * Gradients of weights, embeddings, validations and generation read the weight
  * itself.  Packed and plain products have the same bits.
  *
- * A copy saves time if it has enough readers per iteration.  Measured on
- * weights of GPT-2 124M, with oneDNN 2.6.3 on a Zen 5 core and with AMX on two
- * cores of a Xeon (family 6, model 207); a share of the time of one product of
- * so many rows:
+ * A copy saves time if it has enough readers per iteration.  Measured with
+ * oneDNN 2.6.3 on a Zen 5 core, weights of GPT-2 124M; a share of the time of
+ * one product of so many rows:
  *
- *                          128 rows    256 rows    1024 rows   AMX: 128, 256,
- * 512 forward                saves 11 %  5 %         5 %         12, 7, 3 % the
- * copy takes       24 %        12 %        3 %         59, 41, 19 % gradient of
- * an input   saves 19 %  10 %        5 %         24, 14, 8 % the copy takes 22
- * %        11 %        3 %         59, 41, 19 %
+ *                          128 rows    256 rows    1024 rows
+ *   forward                saves 11 %  5 %         5 %
+ *     the copy takes       24 %        12 %        3 %
+ *   gradient of an input   saves 19 %  10 %        5 %
+ *     the copy takes       22 %        11 %        3 %
+ *
+ * With AMX on two cores of a Xeon (family 6, model 207):
+ *
+ *                          128 rows    256 rows    512 rows
+ *   forward                saves 12 %  7 %         3 %
+ *   gradient of an input   saves 24 %  14 %        8 %
+ *     a copy takes         59 %        41 %        19 %
+ *
+ * There gradients of BERT 336M with 256 rows save 25 %.
  *
  * Two cores that copy at once share the memory: copies then take up to twice as
  * long.  MTLM_PACKING_AUTO packs for two readers or more with rows enough
@@ -32,7 +40,7 @@ enum {
     MTLM_PACKING_FORWARD = 1536,
     MTLM_PACKING_GRADIENT = 256,
     MTLM_PACKING_AMX_FORWARD = 3072,
-    MTLM_PACKING_AMX_GRADIENT = 1024,
+    MTLM_PACKING_AMX_GRADIENT = 512,
 };
 
 /* Adds the pack nodes of all virtual stages, and makes products of training

@@ -135,8 +135,8 @@ static void test_auto_counts_rows(void **state)
     (void) state;
     need_bf16_instructions();
     if (mtlm_bf16_product_by_amx()) {
-        check_auto(256, 3, 1, 0);
-        check_auto(256, 4, 1, WEIGHTS);
+        check_auto(128, 3, 1, 0);
+        check_auto(128, 4, 1, WEIGHTS);
         check_auto(512, 5, 1, WEIGHTS);
         check_auto(512, 6, 1, 2 * WEIGHTS);
     } else {
