@@ -31,7 +31,7 @@ void mtlm_amx_end(void);
 
 /* What to fetch from memory during a product: `rows` rows of `lines` lines per
  * step, `stride` bytes apart; the next step's are `step` bytes further.  Rows
- * to read have one line, rows to write one or two. */
+ * to write have one or two lines. */
 struct mtlm_amx_ahead {
     const char *at;
     int64_t rows, lines, stride, step;

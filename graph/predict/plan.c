@@ -151,7 +151,7 @@ static double blas_bytes(const struct mtlm_node *node)
     struct mtlm_call call = node->call;
     double most = 0;
 
-    call.next = NULL; /* the others are alike */
+    call.next = NULL; /* of a product: parts of the same sample */
     for (int i = 0; i < op->n_operands; i++) {
         const struct mtlm_shape *y = &node->call.shape[i];
 

@@ -3,7 +3,8 @@
 import dataclasses
 
 # Of both programs; dropout is off, so that both compute the same numbers.  With
-# 1e-4 training is unstable: losses rise, and rounding changes them by 1 %.
+# 1e-4 GPT-2's loss on 1 x 1024 tokens rises in iteration 7, and rounding changes
+# this loss by 1 %.
 LEARNING_RATE = 3e-5
 WEIGHT_DECAY = 0.1
 BETAS = 0.9, 0.999

@@ -301,6 +301,17 @@ void interpreter_iteration(struct interpreter *in, int64_t iteration,
     start(in, iteration, train_items);
 }
 
+struct interpreter *interpreter_train(const struct mtlm_program_config *config,
+                                      int iterations)
+{
+    struct interpreter *in = interpreter_create(config);
+
+    interpreter_init(in);
+    for (int i = 0; i < iterations; i++)
+        interpreter_iteration(in, i, false);
+    return in;
+}
+
 static struct mtlm_items *save_items(struct mtlm_program *program)
 {
     return &program->save;

@@ -21,6 +21,9 @@ void interpreter_init(struct interpreter *in);
 /* stop_before_step: leaves out Adam, so that gradients can be read. */
 void interpreter_iteration(struct interpreter *in, int64_t iteration,
                            bool stop_before_step);
+/* A new interpreter after so many iterations from the first weights. */
+struct interpreter *interpreter_train(const struct mtlm_program_config *config,
+                                      int iterations);
 /* The copies of a checkpoint after that iteration. */
 void interpreter_save(struct interpreter *in, int64_t iteration);
 /* Bytes of a tensor in the rank's file of offloaded state. */

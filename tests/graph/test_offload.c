@@ -67,14 +67,8 @@ static void set_amount(struct mtlm_program_config *config,
 static struct interpreter *train(struct mtlm_program_config config,
                                  const struct amount *amount)
 {
-    struct interpreter *in;
-
     set_amount(&config, amount);
-    in = interpreter_create(&config);
-    interpreter_init(in);
-    for (int i = 0; i < ITERATIONS; i++)
-        interpreter_iteration(in, i, false);
-    return in;
+    return interpreter_train(&config, ITERATIONS);
 }
 
 static void assert_same(struct interpreter *a, struct interpreter *b, int rank,

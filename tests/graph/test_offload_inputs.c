@@ -86,16 +86,6 @@ static void set_amount(struct mtlm_program_config *config,
 
 /* ---- bits ---- */
 
-static struct interpreter *train(const struct mtlm_program_config *config)
-{
-    struct interpreter *in = interpreter_create(config);
-
-    interpreter_init(in);
-    for (int i = 0; i < ITERATIONS; i++)
-        interpreter_iteration(in, i, false);
-    return in;
-}
-
 /* The items of a kind that move inputs. */
 static int count_moves(const struct mtlm_program *program,
                        enum mtlm_op_kind kind)
@@ -131,10 +121,10 @@ static void compare_weights(struct interpreter *memory,
 static void compare(struct mtlm_program_config config,
                     const struct mtlm_offload_amount *amount)
 {
-    struct interpreter *memory = train(&config), *disk;
+    struct interpreter *memory = interpreter_train(&config, ITERATIONS), *disk;
 
     set_amount(&config, amount);
-    disk = train(&config);
+    disk = interpreter_train(&config, ITERATIONS);
     for (int r = 0; r < mtlm_layout_ranks(&config.layout); r++)
         compare_weights(memory, disk, r);
     interpreter_destroy(disk);

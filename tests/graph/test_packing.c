@@ -175,26 +175,18 @@ static void test_hindrances(void **state)
     assert_true(count_packs(&config) < 10);
 }
 
-static struct interpreter *train(const struct mtlm_program_config *config)
-{
-    struct interpreter *in = interpreter_create(config);
+enum { ITERATIONS = 3 };
 
-    interpreter_init(in);
-    for (int i = 0; i < 3; i++)
-        interpreter_iteration(in, i, false);
-    return in;
-}
-
-/* Three iterations with packed weights and with plain ones. */
+/* Iterations with packed weights and with plain ones. */
 static void check_bits(struct mtlm_program_config config)
 {
     struct interpreter *packed, *plain;
     const int ranks = mtlm_layout_ranks(&config.layout);
 
     assert_true(count_packs(&config) > 0);
-    packed = train(&config);
+    packed = interpreter_train(&config, ITERATIONS);
     config.packing = MTLM_PACKING_NO;
-    plain = train(&config);
+    plain = interpreter_train(&config, ITERATIONS);
     for (int r = 0; r < ranks; r++) {
         const struct mtlm_program *a = interpreter_program(packed, r);
         const struct mtlm_program *b = interpreter_program(plain, r);
