@@ -60,14 +60,16 @@ def iteration_name(iteration):
 
 
 def job(save, until, keep=KEEP, fault=None, timeout=120 * TIME_SCALE):
-    """Runs it; fault is the environment of inject.c."""
+    """Runs it; fault is the environment of inject.c.  Jobs run beside each
+    other: each has a place for temporary files (tests/timed.sh says why)."""
     command = MPIRUN + ["-q", "-n", str(RANKS)]
     for name, value in (fault or {}).items():
         command += ["-x", f"{name}={value}"]
     command += [PROGRAM] + OPTIONS + [
         "--save", save, "--load", save, "--keep-last", str(keep),
         "--train-iters", str(until)]
-    with subprocess.Popen(command, env=ENVIRONMENT, text=True,
+    environment = dict(ENVIRONMENT, TMPDIR=os.path.dirname(save))
+    with subprocess.Popen(command, env=environment, text=True,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE,
                           start_new_session=True) as process:
