@@ -26,10 +26,13 @@
 
 #include "codelets/adam.h"
 #include "codelets/infer.h"
+#include "runtime/base/least.h"
+#include "runtime/base/stream.h"
 #include "runtime/base/value16.h"
 
-/* Elements of masters that are rounded at a time. */
-enum { BLOCK = 1024 };
+/* Elements that step at a time; with BLOCK elements, those AHEAD elements later
+ * are fetched. */
+enum { BLOCK = 64, AHEAD = 256, LINE = 64 / sizeof(mtlm_real) };
 
 /* Checks that the weight has the elements that g covers. */
 static int check_piece(const struct mtlm_call *call, int weight,
@@ -86,15 +89,28 @@ static inline void step_each(struct mtlm_adam a, int64_t n, bool keeps_g,
     }
 }
 
+static void fetch_ahead(const mtlm_real *g, const mtlm_real *m,
+                        const mtlm_real *v, const mtlm_real *w)
+{
+    for (int i = AHEAD; i < AHEAD + BLOCK; i += LINE) {
+        __builtin_prefetch(g + i);
+        __builtin_prefetch(m + i, 1);
+        __builtin_prefetch(v + i, 1);
+        __builtin_prefetch(w + i, 1);
+    }
+}
+
 /* Steps the weights w of elements first .. first + n - 1 of g.  adam: NULL: no
- * step. */
-static void step_some(void *const ptr[], const struct mtlm_adam *adam,
-                      bool keeps_g, int64_t first, int64_t n, mtlm_real *w)
+ * step.  n: at most BLOCK. */
+static void step_block(void *const ptr[], const struct mtlm_adam *adam,
+                       bool keeps_g, int64_t first, int64_t n, mtlm_real *w)
 {
     mtlm_real *g = (mtlm_real *) ptr[ADAM_G] + first;
     mtlm_real *m = (mtlm_real *) ptr[ADAM_M] + first;
     mtlm_real *v = (mtlm_real *) ptr[ADAM_V] + first;
 
+    if (adam)
+        fetch_ahead(g, m, v, w);
     if (adam && keeps_g)
         step_each(*adam, n, true, g, m, v, w);
     else if (adam)
@@ -118,10 +134,13 @@ static const struct mtlm_adam *find_step(void *const ptr[],
 static void step_weights(void *const ptr[], const struct mtlm_call *call,
                          mtlm_real *w)
 {
-    struct mtlm_adam adam;
+    const int64_t elems = mtlm_shape_elems(&call->shape[ADAM_G]);
+    struct mtlm_adam space;
+    const struct mtlm_adam *adam = find_step(ptr, call, &space);
 
-    step_some(ptr, find_step(ptr, call, &adam), call->attr.adam.keeps_g, 0,
-              mtlm_shape_elems(&call->shape[ADAM_G]), w);
+    for (int64_t i = 0; i < elems; i += BLOCK)
+        step_block(ptr, adam, call->attr.adam.keeps_g, i,
+                   mtlm_least(BLOCK, elems - i), w + i);
 }
 
 static void adam_cpu(void *const ptr[], const struct mtlm_call *call,
@@ -149,7 +168,8 @@ const struct mtlm_op mtlm_op_adam = {
     .cuda_together = true,
 };
 
-/* Both operations share step_some() and find_step(), which read these operands.
+/* Both operations share step_block() and find_step(), which read these
+ * operands.
  */
 _Static_assert(ADAMM_G == (int) ADAM_G && ADAMM_CONTROL == (int) ADAM_CONTROL
                    && ADAMM_M == (int) ADAM_M && ADAMM_V == (int) ADAM_V,
@@ -164,28 +184,39 @@ static int adam_master_infer(struct mtlm_call *call, struct mtlm_error *err)
                : 0;
 }
 
-/* A block of masters is rounded while the nearest cache holds it. */
+/* Rounds n masters, at most BLOCK.  The next pass reads the weight long after:
+ * no cache needs it. */
+static void round_block(enum mtlm_dtype value, const mtlm_real *master,
+                        int64_t n, char *weight)
+{
+    uint16_t rounded[BLOCK];
+
+    if (value == MTLM_REAL) {
+        memcpy(weight, master, n * sizeof(*master));
+        return;
+    }
+    mtlm_value16_round(value, (const void *) master, n, rounded);
+    mtlm_stream_copy(weight, rounded, n * sizeof(*rounded));
+}
+
 static void adam_master_cpu(void *const ptr[], const struct mtlm_call *call,
                             const struct mtlm_context *context)
 {
     const int64_t elems = mtlm_shape_elems(&call->shape[ADAMM_G]);
     const size_t bytes = mtlm_dtype_bytes(call->value);
     char *weight = (char *) ptr[ADAMM_WEIGHT] + call->attr.adam.first * bytes;
+    mtlm_real *master = ptr[ADAMM_MASTER];
     struct mtlm_adam space;
     const struct mtlm_adam *adam = find_step(ptr, call, &space);
 
     (void) context;
-    for (int64_t i = 0; i < elems; i += BLOCK, weight += BLOCK * bytes) {
-        const int64_t n = elems - i < BLOCK ? elems - i : BLOCK;
-        mtlm_real *master = (mtlm_real *) ptr[ADAMM_MASTER] + i;
+    for (int64_t i = 0; i < elems; i += BLOCK) {
+        const int64_t n = mtlm_least(BLOCK, elems - i);
 
-        step_some(ptr, adam, call->attr.adam.keeps_g, i, n, master);
-        if (call->value == MTLM_REAL)
-            memcpy(weight, master, n * sizeof(*master));
-        else
-            mtlm_value16_round(call->value, (const void *) master, n,
-                               (uint16_t *) weight);
+        step_block(ptr, adam, call->attr.adam.keeps_g, i, n, master + i);
+        round_block(call->value, master + i, n, weight + i * bytes);
     }
+    mtlm_stream_end();
 }
 
 const struct mtlm_op mtlm_op_adam_master = {
