@@ -1,5 +1,8 @@
 /* x += y, and initial values.
  *
+ * add_clear: x += y, then y = 0.  Most of y is zeros, as in the gradient of a
+ * word embedding: blocks of zeros are read and nothing is written.
+ *
  * fill: x [.., cols] = N(mean, std) by Box and Muller's method, two values
  * from two words of Philox.  A value depends on the element's number in the
  * full tensor only, so that a shard is exactly a part of the whole. */
@@ -11,6 +14,7 @@
 #include "codelets/elementwise.h"
 #include "codelets/infer.h"
 #include "codelets/normal.h"
+#include "codelets/streams.h"
 #include "codelets/value.h"
 #include "runtime/base/philox.h"
 
@@ -46,6 +50,51 @@ const struct mtlm_op mtlm_op_add = {
     .flops = add_flops,
     .cpu = add_cpu,
     .cuda = MTLM_CUDA_KERNEL(add),
+};
+
+/* Elements that add_clear looks at together. */
+enum { LOOK = 64 };
+
+static void add_clear_block(int64_t n, mtlm_real *y, mtlm_real *x)
+{
+    int found = 0;
+
+#pragma omp simd reduction(| : found)
+    for (int64_t i = 0; i < n; i++)
+        found |= y[i] != 0;
+    if (!found)
+        return;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        x[i] += y[i];
+        y[i] = 0;
+    }
+}
+
+static void add_clear_cpu(void *const ptr[], const struct mtlm_call *call,
+                          const struct mtlm_context *context)
+{
+    const int64_t n = mtlm_shape_elems(&call->shape[ADD_X]);
+    const int64_t part = n / (MTLM_STREAMS * LOOK) * LOOK;
+    const int64_t rest = MTLM_STREAMS * part;
+    mtlm_real *y = ptr[ADD_Y], *x = ptr[ADD_X];
+
+    (void) context;
+    for (int64_t i = 0; i < part; i += LOOK)
+        for (int64_t at = i; at < rest; at += part)
+            add_clear_block(LOOK, y + at, x + at);
+    add_clear_block(n - rest, y + rest, x + rest);
+}
+
+const struct mtlm_op mtlm_op_add_clear = {
+    .name = "add_clear",
+    .n_operands = 2,
+    .access = {[ADD_Y] = MTLM_RW, [ADD_X] = MTLM_RW},
+    .untouched = {[ADD_X] = true},
+    .infer = add_infer,
+    .flops = add_flops,
+    .cpu = add_clear_cpu,
+    .cuda = MTLM_CUDA_KERNEL(add_clear),
 };
 
 /* Elements that fill computes at a time. */

@@ -49,6 +49,44 @@ void mtlm_add_cuda(void *const ptr[], const struct mtlm_call *call,
               call, context);
 }
 
+/* x += y, y = 0; both are one row. */
+template <int V> struct add_clear : mtlm_row_work<V> {
+    float *y, *x;
+
+    __device__ void at(int64_t, int64_t c, float (&)[V], float (&)[1][V]) const
+    {
+        const float zeros[V] = {};
+        float v[V], sum[V];
+        bool found = false;
+
+        mtlm_load(y + c, v);
+        for (int i = 0; i < V; i++)
+            found |= v[i] != 0;
+        if (!found)
+            return;
+        mtlm_load(x + c, sum);
+        for (int i = 0; i < V; i++)
+            sum[i] += v[i];
+        mtlm_store(x + c, sum);
+        mtlm_store(y + c, zeros);
+    }
+};
+
+void mtlm_add_clear_cuda(void *const ptr[], const struct mtlm_call *call,
+                         const struct mtlm_context *context)
+{
+    const int64_t n = mtlm_shape_elems(&call->shape[ADD_X]);
+
+    mtlm_dispatch_wide(
+        MTLM_REAL, n, {ptr[ADD_Y], ptr[ADD_X]}, [&](auto, auto width) {
+            constexpr int V = decltype(width)::value;
+
+            mtlm_over_rows(
+                add_clear<V>{{}, (float *) ptr[ADD_Y], (float *) ptr[ADD_X]}, 1,
+                n, context->device);
+        });
+}
+
 void mtlm_pool_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
                         const struct mtlm_context *context)
 {

@@ -387,7 +387,8 @@ struct mtlm_op {
     enum mtlm_access access[MTLM_MAX_OPERANDS];
     enum mtlm_dtype dtype[MTLM_MAX_OPERANDS]; /* see mtlm_call_dtype() */
     bool shared[MTLM_MAX_OPERANDS]; /* one tensor for all calls of a task */
-    /* No kernel reads the operand: only the gradient rule needs the operand. */
+    /* Kernels use few elements of the operand; or none, as only the gradient
+     * rule needs the operand.  mtlm_call_bytes() leaves the operand out. */
     bool untouched[MTLM_MAX_OPERANDS];
 
     /* Checks the shapes of the given operands and sets the shapes of created

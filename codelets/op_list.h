@@ -54,6 +54,7 @@
     OP(SCORES_FWD, scores_fwd)                                                 \
     OP(SCORES_BWD, scores_bwd)                                                 \
     OP(ADD, add)                                                               \
+    OP(ADD_CLEAR, add_clear)                                                   \
     OP(FILL, fill)                                                             \
     OP(ZERO, zero)                                                             \
     OP(SQUARE_SUM, square_sum)                                                 \

@@ -14,6 +14,7 @@
 #include "codelets/control.h"
 #include "codelets/infer.h"
 #include "codelets/status.h"
+#include "codelets/streams.h"
 #include "runtime/machine/signals.h"
 
 /* The losses are consecutive in loss, status and control. */
@@ -55,28 +56,27 @@ static int64_t counted_elems(const struct mtlm_call *call)
     return mtlm_shape_elems(&call->shape[SQ_G]) - call->attr.status.padding;
 }
 
-/* A core that reads memory in one place waits most of the time: it reads in
- * STREAMS places by turns. */
-enum { STREAMS = 8, LANES = 8 };
+/* Sums of each stream. */
+enum { LANES = 8 };
 
 static double sum_squares(const mtlm_real *g, int64_t n)
 {
-    const int64_t part = n / (STREAMS * LANES) * LANES;
-    double sums[STREAMS][LANES] = {0}, sum = 0;
+    const int64_t part = n / (MTLM_STREAMS * LANES) * LANES;
+    double sums[MTLM_STREAMS][LANES] = {0}, sum = 0;
 
     for (int64_t i = 0; i < part; i += LANES)
 #pragma GCC unroll 8
-        for (int s = 0; s < STREAMS; s++)
+        for (int s = 0; s < MTLM_STREAMS; s++)
 #pragma omp simd
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = g[s * part + i + lane];
 
                 sums[s][lane] += x * x;
             }
-    for (int s = 0; s < STREAMS; s++)
+    for (int s = 0; s < MTLM_STREAMS; s++)
         for (int lane = 0; lane < LANES; lane++)
             sum += sums[s][lane];
-    for (int64_t i = STREAMS * part; i < n; i++)
+    for (int64_t i = MTLM_STREAMS * part; i < n; i++)
         sum += (double) g[i] * (double) g[i];
     return sum;
 }

@@ -47,9 +47,10 @@ static int64_t sum_slot(const struct mtlm_program *program,
 
 /* Adds the two gradients of the tied word embedding: of the first stage (input)
  * and of the last stage (head).  The head of a task has no embedding.  Both are
- * already summed over data-parallel ranks.  The order is input + head in every
- * layout, so the bits do not depend on the number of stages.  Both stages step
- * the same pieces. */
+ * already summed over data-parallel ranks.  The bits do not depend on the number
+ * of stages: two numbers have one sum.  Both stages step the same pieces.  A
+ * rank with both stages steps by the head's gradient: most rows of the other
+ * are zeros. */
 static void tie_embeddings(struct mtlm_program *program)
 {
     struct mtlm_parameter *input =
@@ -60,14 +61,11 @@ static void tie_embeddings(struct mtlm_program *program)
     if (program->config.model.head != MTLM_HEAD_PRETRAINING
         || !(input ? input : head) || !(input ? input : head)->reduced)
         return;
-    if (input && head) {
-        CALL(program, ADD, NULL, head->reduced, input->reduced);
-        if (head->reduced == head->grad && !head->grad_is_set)
-            CALL(program, FILL, &zero, head->grad);
-    } else {
+    if (input && head)
+        CALL(program, ADD_CLEAR, NULL, input->reduced, head->reduced);
+    else
         CALL(program, ALL_REDUCE, &embedding_sum,
              (input ? input : head)->reduced);
-    }
 }
 
 /* Returns how many of the elements [first, first + n) of the parameter's shard
@@ -120,8 +118,8 @@ static void sum_up_gradients(struct mtlm_program *program,
         const struct mtlm_parameter *p = &program->param[bucket->param[i]];
 
         if (counts_gradient(program, p))
-            sum_up(&squares, p, p->reduced, p->first, sum_slot(program, p),
-                   program->status);
+            sum_up(&squares, p, mtlm_program_summed(program, p)->reduced,
+                   p->first, sum_slot(program, p), program->status);
     }
 }
 
@@ -137,7 +135,8 @@ static void count_zeros(struct mtlm_program *program,
         const struct mtlm_parameter *p = &program->param[bucket->param[i]];
 
         if (counts_gradient(program, p))
-            sum_up(&zeros, p, p->reduced, p->first, slot, program->status);
+            sum_up(&zeros, p, mtlm_program_summed(program, p)->reduced,
+                   p->first, slot, program->status);
     }
 }
 
@@ -257,21 +256,22 @@ static void step_bucket(struct mtlm_program *program,
 
     for (int i = 0; i < bucket->n; i++) {
         const struct mtlm_parameter *p = &program->param[bucket->param[i]];
+        const struct mtlm_parameter *summed = mtlm_program_summed(program, p);
         const union mtlm_attr adam = {.adam = {.beta1 = config->beta1,
                                                .beta2 = config->beta2,
                                                .epsilon = config->epsilon,
                                                .decay = p->info.decay,
                                                .first = p->first,
-                                               .keeps_g = p->grad_is_set}};
+                                               .keeps_g = summed->grad_is_set}};
 
         if (!p->m)
             continue;
         if (p->master || p->before)
-            STEP(&steps, &adam, p->reduced, program->control,
+            STEP(&steps, &adam, summed->reduced, program->control,
                  p->master ? p->master : p->before, p->m, p->v, p->weight);
         else
-            STEP(&steps, &adam, p->reduced, program->control, p->weight, p->m,
-                 p->v);
+            STEP(&steps, &adam, summed->reduced, program->control, p->weight,
+                 p->m, p->v);
     }
     clear_gradients(program, bucket);
     mtlm_bucket_build_gather(program, bucket);

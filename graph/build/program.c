@@ -27,6 +27,15 @@ struct mtlm_parameter *mtlm_program_param(const struct mtlm_program *program,
     return at ? &program->param[at - 1] : NULL;
 }
 
+const struct mtlm_parameter *mtlm_program_summed(
+    const struct mtlm_program *program, const struct mtlm_parameter *p)
+{
+    const struct mtlm_parameter *head =
+        mtlm_program_param(program, p->kind, p->layer, true);
+
+    return head ? head : p;
+}
+
 char *mtlm_parameter_name(const struct mtlm_parameter *p, const char *suffix)
 {
     return p->layer < 0 ? mtlm_sprintf("%s%s", p->info.name, suffix)

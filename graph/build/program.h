@@ -383,4 +383,9 @@ struct mtlm_parameter *mtlm_program_param(const struct mtlm_program *program,
                                           enum mtlm_param kind, int64_t layer,
                                           bool head);
 
+/* Returns the parameter whose reduced gradient the step of p reads: of the word
+ * embedding, the output layer's copy, if this rank holds both; else p. */
+const struct mtlm_parameter *mtlm_program_summed(
+    const struct mtlm_program *program, const struct mtlm_parameter *p);
+
 #endif /* MTLM_GRAPH_PROGRAM_H */

@@ -92,7 +92,8 @@ void mtlm_dump_gradients(void *arg)
 
     for (int i = 0; i < program->n_params; i++)
         if (!is_left_out(&program->param[i]))
-            dump->grad[i] = copy_gradient(dump, &program->param[i]);
+            dump->grad[i] = copy_gradient(
+                dump, mtlm_program_summed(program, &program->param[i]));
 }
 
 static void add_parameter(struct mtlm_safetensors_writer *writer,

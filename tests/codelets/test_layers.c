@@ -360,6 +360,35 @@ static void test_add_adds(void **state)
     free(x), free(before), free(y);
 }
 
+/* y [n] of zeros but for some elements: x gets them, and y is zeros. */
+static void check_add_clear(int64_t n, int64_t step)
+{
+    const struct mtlm_call call = {.kind = MTLM_OP_ADD_CLEAR,
+                                   .shape = {MTLM_SHAPE(n), MTLM_SHAPE(n)}};
+    mtlm_real *x = new_normal(n, 1), *before = new_normal(n, 1);
+    mtlm_real *y = new_normal(n, 2), *added = new_normal(n, 2);
+
+    for (int64_t i = 0; i < n; i++)
+        if (i % step != step - 1)
+            y[i] = added[i] = 0;
+    run_op(call, (void *[]){y, x}, 0);
+    for (int64_t i = 0; i < n; i++) {
+        assert_true(x[i] == before[i] + added[i]);
+        assert_true(y[i] == 0);
+    }
+    free(x), free(before), free(y), free(added);
+}
+
+static void test_add_clear_adds_and_clears(void **state)
+{
+    (void) state;
+    for (int64_t n = 1; n < 1300; n += 37) {
+        check_add_clear(n, 1);
+        check_add_clear(n, 101);
+        check_add_clear(n, n);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,6 +403,7 @@ int main(void)
         cmocka_unit_test(test_token_types_are_added),
         cmocka_unit_test(test_without_dropout_the_sum_is_plain),
         cmocka_unit_test(test_add_adds),
+        cmocka_unit_test(test_add_clear_adds_and_clears),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

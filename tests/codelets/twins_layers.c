@@ -337,9 +337,10 @@ void test_pool_and_add(void **state)
             {.kind = MTLM_OP_POOL_FWD, .shape = {x}},
             {.kind = MTLM_OP_POOL_BWD, .shape = {row, x}},
             {.kind = MTLM_OP_ADD, .shape = {x, x}},
+            {.kind = MTLM_OP_ADD_CLEAR, .shape = {x, x}},
         };
 
-        compare_all(calls, 3);
+        compare_all(calls, 4);
     }
 }
 

@@ -41,11 +41,15 @@ static void tensors_of(const struct mtlm_node *node,
         tensor[i] = spread[i];
 }
 
+/* Returns the number of the parameter that has moments and is stepped by this
+ * gradient. */
 static int find_param(const struct mtlm_program *program,
                       const struct mtlm_tensor *reduced)
 {
     for (int i = 0; i < program->n_params; i++)
-        if (program->param[i].reduced == reduced)
+        if (program->param[i].m
+            && mtlm_program_summed(program, &program->param[i])->reduced
+                   == reduced)
             return i;
     fail();
     return -1;
@@ -69,7 +73,8 @@ static void check_step(const struct mtlm_program *program,
         assert_ptr_equal(tensor[ADAMM_WEIGHT], p->weight);
     assert_int_equal(call->attr.adam.decay, p->info.decay);
     assert_int_equal(call->attr.adam.first, p->first);
-    assert_int_equal(call->attr.adam.keeps_g, p->grad_is_set);
+    assert_int_equal(call->attr.adam.keeps_g,
+                     mtlm_program_summed(program, p)->grad_is_set);
     assert_int_equal(call->value, program->config.value);
 }
 
@@ -233,7 +238,9 @@ static void test_a_node_costs_what_its_calls_do(void **state)
         const struct mtlm_parameter *p = &program->param[i];
 
         params += p->m ? elems(p->m) : 0;
-        kept += p->m && p->grad_is_set ? elems(p->m) : 0;
+        kept += p->m && mtlm_program_summed(program, p)->grad_is_set
+                    ? elems(p->m)
+                    : 0;
     }
     for (int i = 0; i < program->train.n; i++) {
         const struct mtlm_node *node = program->train.item[i].node;

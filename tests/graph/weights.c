@@ -108,7 +108,9 @@ mtlm_real *weight_whole(struct interpreter *in, enum mtlm_param kind,
             mtlm_program_param(interpreter_program(in, r), kind, layer, false);
 
         if (p && which && p->reduced)
-            move_piece(in, r, p, whole);
+            move_piece(in, r,
+                       mtlm_program_summed(interpreter_program(in, r), p),
+                       whole);
         else if (p && !which)
             move_shard(p, whole, interpreter_data(in, r, p->weight), false);
     }
