@@ -20,6 +20,8 @@ void mtlm_amx_block_fetch(const struct mtlm_amx_block *block, int64_t steps,
 
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512bf16")
 
+#include "codelets/amx/transpose.h" /* for these instructions */
+
 enum { HALF = MTLM_AMX_ROWS }; /* of a row: a vector of fp32 numbers */
 
 /* Returns a mask of the first n of 16 numbers. */
@@ -99,6 +101,34 @@ static void write_fp32(const struct mtlm_amx_block *b, __mmask16 low,
     }
 }
 
+static void read_tile(const float *sums, mtlm_transpose_row row[HALF])
+{
+    for (int i = 0; i < HALF; i++)
+        memcpy(&row[i], sums + i * MTLM_AMX_SIDE, sizeof(row[i]));
+    mtlm_transpose(row);
+}
+
+static void write_tile(const mtlm_transpose_row row[HALF], float *sums)
+{
+    for (int i = 0; i < HALF; i++)
+        memcpy(sums + i * MTLM_AMX_SIDE, &row[i], sizeof(row[i]));
+}
+
+void mtlm_amx_block_transpose(float *sums)
+{
+    float *low = sums + HALF * MTLM_AMX_SIDE;
+    mtlm_transpose_row row[HALF], other[HALF];
+
+    read_tile(sums, row);
+    write_tile(row, sums);
+    read_tile(low + HALF, row);
+    write_tile(row, low + HALF);
+    read_tile(sums + HALF, row);
+    read_tile(low, other);
+    write_tile(row, low);
+    write_tile(other, sums + HALF);
+}
+
 void mtlm_amx_block_write(const struct mtlm_amx_block *block)
 {
     const __mmask16 low = first_of(block->n), high = first_of(block->n - HALF);
@@ -112,6 +142,12 @@ void mtlm_amx_block_write(const struct mtlm_amx_block *block)
 }
 
 #else
+
+/* Never called. */
+void mtlm_amx_block_transpose(float *sums)
+{
+    (void) sums;
+}
 
 /* Never called. */
 void mtlm_amx_block_write(const struct mtlm_amx_block *block)

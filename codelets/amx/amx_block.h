@@ -26,6 +26,9 @@ struct mtlm_amx_block {
 void mtlm_amx_block_fetch(const struct mtlm_amx_block *block, int64_t steps,
                           struct mtlm_amx_ahead *ahead);
 
+/* Transposes sums [32, 32]. */
+void mtlm_amx_block_transpose(float *sums);
+
 /* Writes C. */
 void mtlm_amx_block_write(const struct mtlm_amx_block *block);
 

@@ -70,12 +70,14 @@ static inline void fetch_to_write(const struct mtlm_amx_ahead *ahead, int64_t s)
     }
 }
 
-void mtlm_amx_multiply(const uint16_t *a, const uint16_t *b, int64_t steps,
-                       bool add, float *sums,
+void mtlm_amx_multiply(const uint16_t *a, int64_t ld, const uint16_t *b,
+                       int64_t steps, bool add, float *sums,
                        const struct mtlm_amx_ahead *to_read,
                        const struct mtlm_amx_ahead *to_write)
 {
     const int64_t bytes = MTLM_AMX_SIDE * sizeof(*sums);
+    const int64_t stride = ld * sizeof(*a), half = ld * MTLM_AMX_ROWS;
+    const int64_t step = ld == MTLM_AMX_TERMS ? MTLM_AMX_STEP : MTLM_AMX_TERMS;
     float *low = sums + MTLM_AMX_ROWS * MTLM_AMX_SIDE;
 
     /* The intrinsics do not tell the compiler that they read memory. */
@@ -96,15 +98,15 @@ void mtlm_amx_multiply(const uint16_t *a, const uint16_t *b, int64_t steps,
             fetch_to_read(to_read, s);
         if (to_write->rows > 0)
             fetch_to_write(to_write, s);
-        _tile_loadd(4, a, 64);
+        _tile_loadd(4, a, stride);
         _tile_loadd(6, b, 64);
         _tile_loadd(7, b + MTLM_AMX_TILE, 64);
-        _tile_loadd(5, a + MTLM_AMX_TILE, 64);
+        _tile_loadd(5, a + half, stride);
         _tile_dpbf16ps(0, 4, 6);
         _tile_dpbf16ps(1, 4, 7);
         _tile_dpbf16ps(2, 5, 6);
         _tile_dpbf16ps(3, 5, 7);
-        a += MTLM_AMX_STEP;
+        a += step;
         b += MTLM_AMX_STEP;
     }
     _tile_stored(0, sums, bytes);
@@ -131,12 +133,12 @@ void mtlm_amx_end(void)
 }
 
 /* Never called. */
-void mtlm_amx_multiply(const uint16_t *a, const uint16_t *b, int64_t steps,
-                       bool add, float *sums,
+void mtlm_amx_multiply(const uint16_t *a, int64_t ld, const uint16_t *b,
+                       int64_t steps, bool add, float *sums,
                        const struct mtlm_amx_ahead *to_read,
                        const struct mtlm_amx_ahead *to_write)
 {
-    (void) a, (void) b, (void) steps, (void) add, (void) sums;
+    (void) a, (void) ld, (void) b, (void) steps, (void) add, (void) sums;
     (void) to_read, (void) to_write;
 }
 

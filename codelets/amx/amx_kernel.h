@@ -38,13 +38,15 @@ struct mtlm_amx_ahead {
 };
 
 /* Adds the product of a panel of A and a panel of B to sums [32, 32], or sets
- * sums unless add.  A panel of A is [steps, 2, 16, 32]: 32 rows, 32 terms a
- * step.  A panel of B is [steps, 2, 16, 16, 2]: element [s, h, i, j, p] is term
- * 32 s + 2 i + p of column 16 h + j.  Fetches what to_read and to_write say.
- * Both come by their address: a copy would load several numbers at once, and
- * such a load waits until their stores are done. */
-void mtlm_amx_multiply(const uint16_t *a, const uint16_t *b, int64_t steps,
-                       bool add, float *sums,
+ * sums unless add.  A panel of A is 32 rows with 32 terms a step.  ld: the
+ * panel's rows are ld elements apart, as a matrix is stored; but if ld is 32,
+ * the panel is [steps, 2, 16, 32].  A panel of B is [steps, 2, 16, 16, 2]:
+ * element [s, h, i, j, p] is term 32 s + 2 i + p of column 16 h + j.  Fetches
+ * what to_read and to_write say.  Both come by their address: a copy would load
+ * several numbers at once, and such a load waits until their stores are done.
+ */
+void mtlm_amx_multiply(const uint16_t *a, int64_t ld, const uint16_t *b,
+                       int64_t steps, bool add, float *sums,
                        const struct mtlm_amx_ahead *to_read,
                        const struct mtlm_amx_ahead *to_write);
 

@@ -28,22 +28,39 @@ static inline void read_rows(const uint16_t *from, int64_t ld, int64_t n,
 }
 
 /* Reads pairs of n columns of k numbers, which are ld apart, and zeros behind
- * them: row i gets numbers 2 i and 2 i + 1 of each column. */
+ * them: row i gets numbers 2 i and 2 i + 1 of each of 16 columns; low has the
+ * first 16, high the others. */
 static inline void read_pairs(const uint16_t *from, int64_t ld, int64_t n,
-                              int64_t k, mtlm_transpose_row row[ROWS])
+                              int64_t k, mtlm_transpose_row low[ROWS],
+                              mtlm_transpose_row high[ROWS])
 {
-    const __mmask16 mask = n <= 0 ? 0 : n < ROWS ? (1u << n) - 1 : ~0u;
+    const __mmask32 mask = n < 2 * ROWS ? (1u << n) - 1 : ~0u;
+    const __mmask32 odd = 0xaaaaaaaa;
 
     for (int i = 0; i < ROWS; i++, from += 2 * ld) {
-        const __m256i first =
-            _mm256_maskz_loadu_epi16(2 * i < k ? mask : 0, from);
-        const __m256i second =
-            _mm256_maskz_loadu_epi16(2 * i + 1 < k ? mask : 0, from + ld);
+        const __m512i first =
+            _mm512_maskz_loadu_epi16(2 * i < k ? mask : 0, from);
+        const __m512i second =
+            _mm512_maskz_loadu_epi16(2 * i + 1 < k ? mask : 0, from + ld);
+        const mtlm_transpose_row even_columns =
+            (mtlm_transpose_row) _mm512_mask_blend_epi16(
+                odd, first, _mm512_slli_epi32(second, 16));
+        const mtlm_transpose_row odd_columns =
+            (mtlm_transpose_row) _mm512_mask_blend_epi16(
+                odd, _mm512_srli_epi32(first, 16), second);
 
-        row[i] = (mtlm_transpose_row) _mm512_or_si512(
-            _mm512_cvtepu16_epi32(first),
-            _mm512_slli_epi32(_mm512_cvtepu16_epi32(second), 16));
+        low[i] = mtlm_interleave_low(even_columns, odd_columns);
+        high[i] = mtlm_interleave_high(even_columns, odd_columns);
     }
+}
+
+/* Writes a tile, transposed or not. */
+static inline void write_tile(bool transpose, mtlm_transpose_row row[ROWS],
+                              uint16_t *to)
+{
+    if (transpose)
+        mtlm_transpose(row);
+    __builtin_memcpy(to, row, ROWS * sizeof(*row));
 }
 
 /* Writes the tiles of a step from term `term` on.  pairs: the terms are ld
@@ -51,18 +68,16 @@ static inline void read_pairs(const uint16_t *from, int64_t ld, int64_t n,
 static inline void pack_step(bool pairs, bool transpose, const uint16_t *from,
                              int64_t ld, int64_t n, int64_t terms, uint16_t *to)
 {
-    for (int half = 0; half < 2; half++, to += MTLM_AMX_TILE) {
-        const int64_t first = half * ROWS;
-        mtlm_transpose_row row[ROWS];
+    mtlm_transpose_row low[ROWS], high[ROWS];
 
-        if (pairs)
-            read_pairs(from + first, ld, n - first, terms, row);
-        else
-            read_rows(from + first * ld, ld, n - first, terms, row);
-        if (transpose)
-            mtlm_transpose(row);
-        __builtin_memcpy(to, row, sizeof(row));
+    if (pairs) {
+        read_pairs(from, ld, n, terms, low, high);
+    } else {
+        read_rows(from, ld, n, terms, low);
+        read_rows(from + ROWS * ld, ld, n - ROWS, terms, high);
     }
+    write_tile(transpose, low, to);
+    write_tile(transpose, high, to + MTLM_AMX_TILE);
 }
 
 /* Writes panels of rows or columns that are ld apart, one after the other. */

@@ -1,6 +1,10 @@
 /* Products of bf16 matrices by AMX.  A bf16 C has few rows, and B is a weight:
  * a part of A stays in the second cache, and panels of B pass.  Sums of many
- * terms wait beside it.  amx_sum.c has products with an fp32 C. */
+ * terms wait beside it.  amx_sum.c has products with an fp32 C.
+ *
+ * AMX reads rows of the first factor as memory has them; the second factor must
+ * be packed.  Where B is stored as its transpose, B takes the first place: the
+ * sums are of the transpose of C, and whole panels of B need no packing. */
 
 #include "config.h"
 
@@ -53,6 +57,7 @@ static void fetch_next(const struct next *next, int64_t block, int64_t blocks,
 /* A part of a product with a bf16 C. */
 struct rows {
     const struct mtlm_amx_product *product;
+    bool turned;         /* B is the first factor; sums are transposed */
     int64_t row, m;      /* first row and number of rows */
     int64_t col, n;      /* the same of columns */
     int64_t term, k;     /* the same of terms */
@@ -71,26 +76,52 @@ static const uint16_t *column(const struct rows *part, int64_t col)
                      : mtlm_amx_at(p->b, !p->trans_b, p->ldb, col, part->term);
 }
 
+/* Panels of B, as mtlm_amx_multiply() takes them. */
+struct panels {
+    const uint16_t *at;
+    int64_t ld; /* if B is the first factor */
+};
+
 /* Returns the panels of n columns of B from column col on. */
-static const uint16_t *panels_of(const struct rows *part, int64_t col,
-                                 int64_t n)
+static struct panels panels_of(const struct rows *part, int64_t col, int64_t n)
 {
     const struct mtlm_amx_product *p = part->product;
+    const uint16_t *at = column(part, col);
 
     if (p->packed)
-        return column(part, col);
-    mtlm_amx_pack_b(p->trans_b, column(part, col), p->ldb, n, part->k,
-                    part->panels);
-    return part->panels;
+        return (struct panels){at, 0};
+    if (part->turned && n == SIDE && part->k % MTLM_AMX_TERMS == 0)
+        return (struct panels){at, p->ldb};
+    if (part->turned)
+        mtlm_amx_pack_a(false, at, p->ldb, n, part->k, part->panels);
+    else
+        mtlm_amx_pack_b(false, at, p->ldb, n, part->k, part->panels);
+    return (struct panels){part->panels, MTLM_AMX_TERMS};
+}
+
+/* Adds products to the sums of the block at the part's row i, and fetches. */
+static void add_products(const struct rows *part, int64_t i,
+                         const struct panels *b, float *sums,
+                         const struct mtlm_amx_ahead *to_read,
+                         const struct mtlm_amx_ahead *to_write)
+{
+    const int64_t steps = mtlm_amx_steps(part->k);
+    const uint16_t *a = part->a + i * steps * MTLM_AMX_TERMS;
+    const bool add = part->term > 0;
+
+    if (part->turned)
+        mtlm_amx_multiply(b->at, b->ld, a, steps, add, sums, to_read, to_write);
+    else
+        mtlm_amx_multiply(a, MTLM_AMX_TERMS, b->at, steps, add, sums, to_read,
+                          to_write);
 }
 
 /* Computes the block of C at the part's row i and column col. */
 static void compute_block(const struct rows *part, int64_t i, int64_t col,
-                          const uint16_t *panel,
+                          const struct panels *b,
                           const struct mtlm_amx_ahead *to_read)
 {
     const struct mtlm_amx_product *p = part->product;
-    const int64_t steps = mtlm_amx_steps(part->k);
     const bool last = part->term + part->k == p->k;
     struct mtlm_amx_ahead to_write = {0};
     _Alignas(64) float own[SIDE * SIDE];
@@ -106,9 +137,10 @@ static void compute_block(const struct rows *part, int64_t i, int64_t col,
                                          .add = p->add};
 
     if (last)
-        mtlm_amx_block_fetch(&block, steps, &to_write);
-    mtlm_amx_multiply(part->a + i * steps * MTLM_AMX_TERMS, panel, steps,
-                      part->term > 0, sums, to_read, &to_write);
+        mtlm_amx_block_fetch(&block, mtlm_amx_steps(part->k), &to_write);
+    add_products(part, i, b, sums, to_read, &to_write);
+    if (last && part->turned)
+        mtlm_amx_block_transpose(sums);
     if (last)
         mtlm_amx_block_write(&block);
 }
@@ -117,18 +149,31 @@ static void compute_block(const struct rows *part, int64_t i, int64_t col,
 static void compute_group(const struct rows *part, int64_t col, int64_t n,
                           const struct next *next)
 {
-    const uint16_t *panel = panels_of(part, col, n);
+    struct panels b = panels_of(part, col, n);
     const int64_t high = (part->m + SIDE - 1) / SIDE;
     const int64_t blocks = high * ((n + SIDE - 1) / SIDE);
     int64_t block = 0;
 
-    for (int64_t j = 0; j < n; j += SIDE, panel += mtlm_amx_panel(part->k))
+    for (int64_t j = 0; j < n; j += SIDE, b.at += mtlm_amx_panel(part->k))
         for (int64_t i = 0; i < part->m; i += SIDE) {
             struct mtlm_amx_ahead to_read;
 
             fetch_next(next, block++, blocks, &to_read);
-            compute_block(part, i, col + j, panel, &to_read);
+            compute_block(part, i, col + j, &b, &to_read);
         }
+}
+
+/* Packs the part of A, for its place as first or second factor. */
+static void pack_rows(const struct rows *part)
+{
+    const struct mtlm_amx_product *p = part->product;
+    const uint16_t *from =
+        mtlm_amx_at(p->a, p->trans_a, p->lda, part->row, part->term);
+
+    if (part->turned)
+        mtlm_amx_pack_b(!p->trans_a, from, p->lda, part->m, part->k, part->a);
+    else
+        mtlm_amx_pack_a(p->trans_a, from, p->lda, part->m, part->k, part->a);
 }
 
 /* Adds the part's terms to the part's sums, and writes C after the last. */
@@ -140,10 +185,7 @@ static void add_terms(struct rows *part)
                         .ld = p->packed ? SIDE : p->ldb,
                         .panels = group / SIDE};
 
-    mtlm_amx_pack_a(
-        p->trans_a,
-        mtlm_amx_at(p->a, p->trans_a, p->lda, part->row, part->term), p->lda,
-        part->m, part->k, part->a);
+    pack_rows(part);
     for (int64_t col = part->col; col < end; col += group) {
         next.at = col + 2 * group <= end ? column(part, col + group) : NULL;
         compute_group(part, col, mtlm_least(group, end - col), &next);
@@ -157,6 +199,7 @@ static void compute_bf16(const struct mtlm_amx_product *p,
     const bool waits = k < p->k;
     const int64_t cols = waits ? COLS : p->n;
     struct rows part = {.product = p,
+                        .turned = p->trans_b && !p->packed,
                         .group = p->packed || p->trans_b ? SIDE : GROUP * SIDE};
 
     part.a = mtlm_scratch_get(

@@ -63,7 +63,7 @@ static void multiply(const struct cols *part, const struct terms *terms,
     const uint16_t *b = panels_at(part->b, terms, part->n);
     const struct mtlm_amx_ahead nothing = {0};
 
-    mtlm_amx_multiply(a + i * steps * MTLM_AMX_TERMS,
+    mtlm_amx_multiply(a + i * steps * MTLM_AMX_TERMS, MTLM_AMX_TERMS,
                       b + j * steps * MTLM_AMX_TERMS, steps, false, sums,
                       &nothing, to_write);
 }

@@ -21,6 +21,22 @@ typedef uint32_t mtlm_transpose_row
     __builtin_shuffle(a, b, (mtlm_transpose_row){__VA_ARGS__})
 #endif
 
+/* Returns the first eight numbers of a and b in turn. */
+static inline __attribute__((always_inline)) mtlm_transpose_row
+mtlm_interleave_low(mtlm_transpose_row a, mtlm_transpose_row b)
+{
+    return MTLM_SHUFFLE(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22,
+                        7, 23);
+}
+
+/* Returns the last eight numbers of a and b in turn. */
+static inline __attribute__((always_inline)) mtlm_transpose_row
+mtlm_interleave_high(mtlm_transpose_row a, mtlm_transpose_row b)
+{
+    return MTLM_SHUFFLE(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14,
+                        30, 15, 31);
+}
+
 /* Transposes 16 x 16 numbers.  Rows i and i + 8 interleave to rows 2 i and
  * 2 i + 1; that rotates the eight bits of (row, column) by one.  Four times
  * exchange row and column. */
@@ -32,11 +48,8 @@ static inline __attribute__((always_inline)) void mtlm_transpose(
 
     for (int step = 0; step < 4; step++) {
         for (int i = 0; i < HALF; i++) {
-            next[2 * i] = MTLM_SHUFFLE(row[i], row[i + HALF], 0, 16, 1, 17, 2,
-                                       18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-            next[2 * i + 1] =
-                MTLM_SHUFFLE(row[i], row[i + HALF], 8, 24, 9, 25, 10, 26, 11,
-                             27, 12, 28, 13, 29, 14, 30, 15, 31);
+            next[2 * i] = mtlm_interleave_low(row[i], row[i + HALF]);
+            next[2 * i + 1] = mtlm_interleave_high(row[i], row[i + HALF]);
         }
         memcpy(row, next, sizeof(next));
     }
