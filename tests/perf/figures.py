@@ -89,12 +89,18 @@ class Losses(unittest.TestCase):
 class Ratio(unittest.TestCase):
     def test_half_the_time_is_twice_as_fast(self):
         found = figures.ratio([[1, 1, 1]], [[2, 2, 2]])
-        self.assertEqual(found, {"median": 2, "least": 2, "most": 2})
+        self.assertEqual(
+            found, {"median": 2, "fastest": 2, "least": 2, "most": 2}
+        )
 
     def test_rounds_spread(self):
         found = figures.ratio([[1, 1], [2, 2]], [[3, 3], [3, 3]])
         self.assertEqual((found["least"], found["most"]), (1.5, 3))
         self.assertEqual(found["median"], 2)
+
+    def test_fastest_iterations_are_compared_over_all_rounds(self):
+        found = figures.ratio([[2, 1], [4, 4]], [[6, 6], [3, 6]])
+        self.assertEqual(found["fastest"], 3)
 
     def test_one_slow_iteration_does_not_count(self):
         self.assertEqual(figures.ratio([[1, 9, 1]], [[2, 2, 2]])["median"], 2)
@@ -369,7 +375,10 @@ class Layouts(unittest.TestCase):
         def layout(ratio, over):
             return {
                 "name": "P2",
-                "ratio": {"median": ratio, "least": ratio, "most": ratio},
+                "ratio": {
+                    **dict.fromkeys(("median", "least", "most"), ratio),
+                    "fastest": 1.5,
+                },
                 "cpu_ratio": {"median": 1},
                 "ours": {"tokens_per_second": 2},
                 "theirs": {"tokens_per_second": 1},
@@ -387,6 +396,7 @@ class Layouts(unittest.TestCase):
         good, bad = layout(1.3, 0.08), layout(1.29, 0.081)
         self.assertIn("reached", report_parallel.ratios([good]))
         self.assertIn("torch 1F1B", report_parallel.ratios([good]))
+        self.assertIn(" 1.50 |", report_parallel.ratios([good]))
         self.assertIn("MISSED", report_parallel.ratios([bad]))
         self.assertIn("yes", report_parallel.schedules([good]))
         self.assertIn("NO", report_parallel.schedules([bad]))
