@@ -66,8 +66,8 @@ def summary(values):
 
 def ratio(ours, theirs):
     """Lists of rounds, each a list of times of iterations, wall clock or CPU.
-    How many times our tokens per second are theirs: median over median, fastest over fastest,
-    and the smallest and largest of the rounds."""
+    How many times our tokens per second are theirs: median over median,
+    fastest over fastest, and the smallest and largest of the rounds."""
     each = [
         statistics.median(b) / statistics.median(a)
         for a, b in zip(ours, theirs)

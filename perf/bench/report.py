@@ -34,6 +34,18 @@ def table(rows):
     return "\n".join(lines)
 
 
+RATIO_COLUMNS = "of the rounds", "fastest"
+
+
+def ratio_cells(ratio):
+    """Of figures.ratio(): the median, and the RATIO_COLUMNS."""
+    return (
+        f"{ratio['median']:.2f}",
+        f"{ratio['least']:.2f} to {ratio['most']:.2f}",
+        f"{ratio['fastest']:.2f}",
+    )
+
+
 def ratios(cases):
     rows = [
         (
@@ -41,8 +53,7 @@ def ratios(cases):
             "ours tokens/s",
             "PyTorch tokens/s",
             "ours / theirs",
-            "of the rounds",
-            "fastest",
+            *RATIO_COLUMNS,
             "per CPU second",
             "ours, share of floor",
             "theirs",
@@ -55,9 +66,7 @@ def ratios(cases):
                 case["name"],
                 f"{case['ours']['tokens_per_second']:.0f}",
                 f"{case['theirs']['tokens_per_second']:.0f}",
-                f"{r['median']:.2f}",
-                f"{r['least']:.2f} to {r['most']:.2f}",
-                f"{r['fastest']:.2f}",
+                *ratio_cells(r),
                 f"{case['cpu_ratio']['median']:.2f}",
                 f"{100 * case['ours']['share']:.0f} %",
                 f"{100 * case['theirs']['share']:.0f} %",
@@ -217,15 +226,13 @@ def number_words(result):
 
 def over_fp32(cases):
     """Our bf16 over our fp32."""
-    rows = [("case", "our bf16 / our fp32", "of the rounds", "fastest")]
+    rows = [("case", "our bf16 / our fp32", *RATIO_COLUMNS)]
     for case in cases:
         r = case["over_fp32"]
         rows.append(
             (
                 case["name"],
-                f"{r['median']:.2f}",
-                f"{r['least']:.2f} to {r['most']:.2f}",
-                f"{r['fastest']:.2f}",
+                *ratio_cells(r),
             )
         )
     return table(rows)
@@ -233,8 +240,9 @@ def over_fp32(cases):
 
 # Of the tables of ratios.
 HOW_RATIOS = (
-    "Ratios are of the medians of all iterations; fastest: of the fastest "
-    "iteration of each, which a machine that slows down at times disturbs least."
+    "A ratio compares the medians of all iterations. The column `fastest` "
+    "compares the fastest iteration of each program, which a machine that slows "
+    "down at times disturbs least."
 )
 
 
