@@ -20,16 +20,18 @@ def _seconds(summary):
     )
 
 
-def table(rows):
-    """Markdown, columns padded to be read as they are."""
+def table(rows, texts=1):
+    """Markdown, columns padded to be read as they are; texts: the first columns
+    are texts, the others numbers."""
     widths = [max(3, *(len(r[i]) for r in rows)) for i in range(len(rows[0]))]
     lines = []
     for number, row in enumerate(rows):
-        cells = [row[0].ljust(widths[0])]
-        cells += [c.rjust(w) for c, w in zip(row[1:], widths[1:])]
+        cells = [c.ljust(w) for c, w in zip(row[:texts], widths)]
+        cells += [c.rjust(w) for c, w in zip(row[texts:], widths[texts:])]
         lines.append("| " + " | ".join(cells) + " |")
         if number == 0:
-            rule = ["-" * widths[0]] + ["-" * (w - 1) + ":" for w in widths[1:]]
+            rule = ["-" * w for w in widths[:texts]]
+            rule += ["-" * (w - 1) + ":" for w in widths[texts:]]
             lines.append("| " + " | ".join(rule) + " |")
     return "\n".join(lines)
 
@@ -144,20 +146,19 @@ def floors(cases):
 
 
 def settings(cases):
-    lines = []
+    """What PyTorch was tried with, the fastest first, and what did not run."""
+    rows = [("case", "setting", "tried s", "in the rounds s")]
+    failed = []
     for case in cases:
-        lines.append(f"* {case['name']}: {case['setting']}; in the rounds:")
-        lines += [
-            f"  - median {found['median']:.3f} s {text}"
-            for text, found in case["measured"].items()
+        measured = case["measured"]
+        for text, seconds in sorted(case["tried"].items(), key=lambda t: t[1]):
+            median = f"{measured[text]['median']:.3f}" if text in measured else "-"
+            rows.append((case["name"], text, f"{seconds:.3f}", median))
+        failed += [
+            f"* {case['name']} did not run: {why}."
+            for why in case.get("failed", {}).values()
         ]
-        lines.append("  - tried, by a few iterations:")
-        tried = sorted(case["tried"].items(), key=lambda item: item[1])
-        lines += [f"    - {seconds:.3f} s {text}" for text, seconds in tried]
-        lines += [
-            f"    - did not run: {why}" for why in case.get("failed", {}).values()
-        ]
-    return "\n".join(lines)
+    return "\n".join([table(rows, texts=2), *[""] * bool(failed), *failed])
 
 
 # Options whose values are paths of this machine, or what the page says anyway.
@@ -218,10 +219,20 @@ def number_words(result):
     """In which numbers both compute."""
     if result["bf16"]:
         return (
-            "bf16, ours by --bf16, theirs by autocast, weights and moments of "
-            "AdamW in float32"
+            "bf16, ours by --bf16 and theirs by autocast; weights and moments of "
+            "AdamW are float32"
         )
     return "float32"
+
+
+def equal_work(numbers):
+    """A line of the page; numbers: in which both compute."""
+    return (
+        f"* Equal work: forward, backward and AdamW on all parameters, in {numbers}. "
+        "Decay 0.1 of weights, tied output layer, no dropout, no clipping. Both "
+        "begin with the same weights and read the same samples. The losses of all "
+        "iterations agree in every case of the tables."
+    )
 
 
 def over_fp32(cases):
@@ -246,6 +257,13 @@ HOW_RATIOS = (
 )
 
 
+SETTINGS = (
+    "PyTorch's settings, as processes x threads, and seconds of an iteration. A "
+    "few iterations try each; the rounds measure the fastest, and the median "
+    "decides."
+)
+
+
 def page(result):
     cases = result["cases"]
     title = "Training in bf16" if result["bf16"] else "Training"
@@ -259,10 +277,7 @@ def page(result):
         f"* {result['threads']} workers or threads; {result['rounds']} rounds, "
         f"programs in turn; in each {result['iterations']} iterations after "
         f"{result['warm_up']} to warm up, wall clock.",
-        f"* Equal work: {number_words(result)}, forward, backward and AdamW on all "
-        "parameters, decay 0.1 of weights, no dropout, no clipping, tied "
-        "output layer, the same initial weights and samples; the losses of "
-        "all iterations agree in every case of the tables.",
+        equal_work(number_words(result)),
         "",
         HOW_RATIOS,
         "",
@@ -290,7 +305,7 @@ def page(result):
         "",
         times(cases),
         "",
-        "PyTorch's settings, the fastest in the rounds (processes x threads):",
+        SETTINGS,
         "",
         settings(cases),
         "",

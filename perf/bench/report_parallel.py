@@ -127,9 +127,7 @@ def page(result):
         f"{result['iterations']} iterations after {result['warm_up']} to warm "
         "up, wall clock; processes are not bound to cores; of PyTorch's "
         "settings the fastest in the rounds counts.",
-        "* Equal work: float32, AdamW on all parameters, no dropout, no "
-        "clipping, tied output layer, the same initial weights and samples; "
-        "the losses of all iterations agree in every case of the tables.",
+        report.equal_work("float32"),
         "",
         report.HOW_RATIOS,
         "",
@@ -161,8 +159,7 @@ def page(result):
         f"The matrix products alone take {result['floor']['seconds']:.3f} s on "
         f"two cores ({result['floor']['gflops_per_second']:.0f} GF/s).",
         "",
-        "PyTorch's settings (processes x threads), the fastest in the rounds, "
-        "seconds of an iteration:",
+        report.SETTINGS,
         "",
         report.settings(layouts),
         "",

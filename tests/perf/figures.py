@@ -467,12 +467,17 @@ class Report(unittest.TestCase):
             "name": "P2",
             "setting": "one",
             "measured": {"one": {"median": 1}},
-            "tried": {"one": 1.5},
+            "tried": {"three": 1.75, "one": 1.5},
             "failed": {"two": "PyTorch (two): it did nothing for 120 s"},
         }
         text = report.settings([case])
-        self.assertIn("- did not run: PyTorch (two): it did nothing", text)
-        self.assertIn("- 1.500 s one", text)
+        cells = [[c.strip() for c in line.split("|")[1:-1]] for line in
+                 text.splitlines()]
+        self.assertEqual(cells[2], ["P2", "one", "1.500", "1.000"])
+        self.assertEqual(cells[3], ["P2", "three", "1.750", "-"])
+        self.assertIn(
+            "* P2 did not run: PyTorch (two): it did nothing for 120 s.", text
+        )
         del case["failed"]
         self.assertNotIn("did not run", report.settings([case]))
 

@@ -355,12 +355,14 @@ class GpuCheck(unittest.TestCase):
         self.assertEqual(kinds, [False, True, True, False])
 
     def test_the_widest_instructions_of_the_host_decide(self):
-        for flags, bar in (
-            ("fpu avx2", 0.9),
-            ("fpu avx512_bf16", 1.6),
-            ("fpu avx512_bf16 amx_bf16", 3),
+        for vendor, flags, bar in (
+            ("AuthenticAMD", "avx2", 0.9),
+            ("AuthenticAMD", "avx2 avx512_bf16", 1.6),
+            ("GenuineIntel", "avx2 avx512_bf16", 0.9),
+            ("GenuineIntel", "avx2 avx512_bf16 amx_bf16", 3),
         ):
-            self.assertEqual(gpu_cases.bar_on_cpus(flags.split()), bar)
+            processor = {"vendor_id": vendor, "flags": flags}
+            self.assertEqual(gpu_cases.bar_on_cpus(processor), bar)
 
     def test_each_epilogue_is_timed_in_turns_with_none(self):
         self.stand_ins(PEER_RATES)
