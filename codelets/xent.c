@@ -11,8 +11,7 @@
  *   xent_bwd      dlogit = share scale w (e^(logit - max) / sums[0]
  *                                         - [column = label])
  *
- * One rank alone leaves out xent_rescale.  accuracy, of a vocabulary that is
- * not split: loss[slot] += share sum_rows w [greatest logit = label].
+ * One rank alone leaves out xent_rescale.
  *
  * logits [s, b, Vl]; labels, local, max, weights w [s, b]; sums [2, s, b];
  * loss [MTLM_LOSS_COUNT], control [MTLM_CONTROL_COUNT], double; share: struct
@@ -291,8 +290,8 @@ const struct mtlm_op mtlm_op_xent_rescale = {
     .cuda = MTLM_CUDA_KERNEL(xent_rescale),
 };
 
-static int check_loss(const struct mtlm_call *call, int loss,
-                      struct mtlm_error *err)
+int mtlm_xent_expect_loss(const struct mtlm_call *call, int loss,
+                          struct mtlm_error *err)
 {
     const int slot = call->attr.vocabulary.slot;
 
@@ -320,7 +319,7 @@ static int xent_loss_infer(struct mtlm_call *call, struct mtlm_error *err)
                    || mtlm_infer_expect_shape(call, XL_CONTROL, "control",
                                               MTLM_SHAPE(MTLM_CONTROL_COUNT),
                                               err)
-                   || check_loss(call, XL_LOSS, err)
+                   || mtlm_xent_expect_loss(call, XL_LOSS, err)
                ? -1
                : 0;
 }
@@ -462,76 +461,5 @@ const struct mtlm_op mtlm_op_xent_bwd = {
     .flops = xent_bwd_flops,
     .cpu = xent_bwd_cpu,
     .cuda = MTLM_CUDA_KERNEL(xent_bwd),
-    .cpu_typed = true,
-};
-
-static int accuracy_infer(struct mtlm_call *call, struct mtlm_error *err)
-{
-    const struct mtlm_shape rows =
-        mtlm_infer_shape_of_rows(call->shape[XA_LOGITS]);
-
-    return mtlm_infer_expect_rank(call, XA_LOGITS, "logits", 3, err)
-                   || mtlm_infer_expect_shape(call, XA_LABELS, "labels", rows,
-                                              err)
-                   || mtlm_infer_expect_shape(call, XA_WEIGHTS, "weights", rows,
-                                              err)
-                   || check_loss(call, XA_LOSS, err)
-               ? -1
-               : 0;
-}
-
-/* Returns the index of the greatest logit; of equal logits, the first. */
-static int64_t find_greatest(const mtlm_real *logits, int64_t n)
-{
-    int64_t best = 0;
-
-    for (int64_t i = 1; i < n; i++)
-        if (logits[i] > logits[best])
-            best = i;
-    return best;
-}
-
-/* Returns memory for n logits of 16 bit as mtlm_real. */
-static mtlm_real *scratch_for(const struct mtlm_call *call, int64_t n,
-                              const struct mtlm_context *context)
-{
-    return call->value == MTLM_REAL
-               ? NULL
-               : mtlm_scratch_get(context->scratch, n * sizeof(mtlm_real));
-}
-
-static void accuracy_cpu(void *const ptr[], const struct mtlm_call *call,
-                         const struct mtlm_context *context)
-{
-    const int64_t rows = mtlm_shape_rows(&call->shape[XA_LOGITS]);
-    const int64_t cols = mtlm_shape_cols(&call->shape[XA_LOGITS]);
-    const int64_t n = mtlm_xent_columns(call, cols);
-    const mtlm_real *weight = ptr[XA_WEIGHTS];
-    mtlm_real *wide = scratch_for(call, n, context);
-    const int32_t *labels = ptr[XA_LABELS];
-    double *loss = ptr[XA_LOSS], total = 0;
-
-    for (int64_t r = 0; r < rows; r++)
-        if (find_greatest(
-                mtlm_value_get(call->value, ptr[XA_LOGITS], r * cols, n, wide),
-                n)
-            == labels[r])
-            total += (double) weight[r];
-    loss[call->attr.vocabulary.slot] += context->share * total;
-}
-
-const struct mtlm_op mtlm_op_accuracy = {
-    .name = "accuracy",
-    .n_operands = 4,
-    .access = {[XA_LOGITS] = MTLM_R,
-               [XA_LABELS] = MTLM_R,
-               [XA_WEIGHTS] = MTLM_R,
-               [XA_LOSS] = MTLM_RW},
-    .dtype = {[XA_LOGITS] = MTLM_VALUE,
-              [XA_LABELS] = MTLM_I32,
-              [XA_LOSS] = MTLM_F64},
-    .infer = accuracy_infer,
-    .cpu = accuracy_cpu,
-    .cuda = MTLM_CUDA_KERNEL(accuracy),
     .cpu_typed = true,
 };

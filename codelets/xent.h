@@ -1,12 +1,12 @@
 #ifndef MTLM_XENT_H
 #define MTLM_XENT_H
 
-/* Operands of the cross-entropy operations and their shared helper. */
+/* Operands of the cross-entropy operations and of accuracy; shared helpers. */
 
 #include "codelets/op.h"
 
-/* Operands of the operations of xent.c, for C and CUDA kernels: xent_stats,
- * xent_rescale, xent_loss, xent_bwd, accuracy. */
+/* Operands, for C and CUDA kernels: xent_stats, xent_rescale, xent_loss,
+ * xent_bwd of xent.c; accuracy of accuracy.c. */
 enum { XS_LOGITS, XS_LABELS, XS_LOCAL, XS_MAX, XS_SUMS };
 enum { XR_LOCAL, XR_MAX, XR_SUMS };
 /* The kernel reads max, sums and weights; the gradient rule also needs logits,
@@ -23,5 +23,10 @@ static inline int64_t mtlm_xent_columns(const struct mtlm_call *call,
 
     return n < 0 ? 0 : n < cols ? n : cols;
 }
+
+/* Checks attr.vocabulary's slot and the shape of operand `loss`: -1 with a
+ * sentence in err. */
+int mtlm_xent_expect_loss(const struct mtlm_call *call, int loss,
+                          struct mtlm_error *err);
 
 #endif /* MTLM_XENT_H */
