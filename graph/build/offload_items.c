@@ -70,8 +70,20 @@ struct cargo {
     int last;   /* number of the item that needs an input last */
 };
 
+/* A node's use of a unit. */
+struct unit_use {
+    const struct mtlm_unit *unit;
+    bool changes;
+};
+
 struct apply {
     struct mtlm_program *program;
+    /* Of all nodes; those of a node, in the node's order, begin at its id's
+     * number.  A node stands in many items: the search for a node's units would
+     * take most of the time. */
+    struct unit_use *use;
+    int *first_use; /* [nodes + 1] */
+    bool counts; /* only bytes and moves are wanted: no node, no item is made */
     struct mtlm_items out;
     struct holding *slot; /* [n_slots] */
     struct cargo *cargo;
@@ -137,6 +149,8 @@ static void append(struct apply *apply, const struct holding *slot,
     const bool input = unit_at(apply, slot->unit)->microbatches > 0;
 
     apply->bytes.moves++;
+    if (apply->counts)
+        return;
     mtlm_items_append(
         &apply->out,
         (struct mtlm_item){node_of(apply, slot->unit, item->node, move),
@@ -204,16 +218,17 @@ static void bring_units(struct apply *apply, const struct mtlm_item *item,
 
     if (copied)
         load(apply, copied, item);
-    for (int i = 0; i < mtlm_node_n_uses(node); i++) {
-        const struct mtlm_use use = mtlm_node_use(node, i);
-        const struct mtlm_unit *unit = unit_of(apply->program, use.tensor);
-        struct holding *slot = unit ? load(apply, unit, item) : NULL;
+    for (int i = apply->first_use[node->id]; i < apply->first_use[node->id + 1];
+         i++) {
+        const struct unit_use *use = &apply->use[i];
+        struct holding *slot = load(apply, use->unit, item);
 
-        if (slot && use.access != MTLM_R) {
+        if (use->changes) {
             slot->changed = true;
-            slot->zeros = apply->stepping && unit->storage == MTLM_STORE_GRAD;
+            slot->zeros =
+                apply->stepping && use->unit->storage == MTLM_STORE_GRAD;
         }
-        if (slot && cargo_of(apply, slot)->last == number)
+        if (cargo_of(apply, slot)->last == number)
             slot->changed = false;
     }
 }
@@ -255,30 +270,52 @@ static void create_cargo(struct apply *apply, const struct mtlm_items *items)
     }
 }
 
+static void find_uses(struct apply *apply)
+{
+    const struct mtlm_list *all = &apply->program->graph->all;
+    int room = 0, n = 0;
+
+    for (int i = 0; i < all->n; i++)
+        room += mtlm_node_n_uses(all->node[i]);
+    apply->use = mtlm_calloc(room, sizeof(*apply->use));
+    apply->first_use = mtlm_calloc(all->n + 1, sizeof(*apply->first_use));
+    for (int i = 0; i < all->n; i++) {
+        const struct mtlm_node *node = all->node[i];
+
+        for (int k = 0; k < mtlm_node_n_uses(node); k++) {
+            const struct mtlm_use use = mtlm_node_use(node, k);
+            const struct mtlm_unit *unit = unit_of(apply->program, use.tensor);
+
+            if (unit)
+                apply->use[n++] = (struct unit_use){unit, use.access != MTLM_R};
+        }
+        apply->first_use[i + 1] = n;
+    }
+}
+
 /* Notes the last item that needs each input. */
 static void find_last(struct apply *apply, const struct mtlm_items *items)
 {
     for (int i = 0; i < items->n; i++) {
         const struct mtlm_item *item = &items->item[i];
+        const int *first = &apply->first_use[item->node->id];
 
-        for (int k = 0; k < mtlm_node_n_uses(item->node); k++) {
-            const struct mtlm_unit *unit =
-                unit_of(apply->program, mtlm_node_use(item->node, k).tensor);
-            struct holding need;
+        for (int k = first[0]; k < first[1]; k++) {
+            const struct mtlm_unit *unit = apply->use[k].unit;
+            const struct holding need = need_of(apply, unit, item);
 
-            if (!unit || unit->microbatches == 0)
-                continue;
-            need = need_of(apply, unit, item);
-            cargo_of(apply, &need)->last = i;
+            if (unit->microbatches > 0)
+                cargo_of(apply, &need)->last = i;
         }
     }
 }
 
 static struct apply begin(struct mtlm_program *program,
-                          const struct mtlm_items *items)
+                          const struct mtlm_items *items, bool counts)
 {
     const struct mtlm_offloaded *o = &program->offloaded;
     struct apply apply = {.program = program,
+                          .counts = counts,
                           .slot = mtlm_calloc(o->n_slots, sizeof(*apply.slot)),
                           .node =
                               mtlm_calloc((size_t) o->n_units * PHASES * MOVES,
@@ -286,6 +323,7 @@ static struct apply begin(struct mtlm_program *program,
 
     for (int s = 0; s < o->n_slots; s++)
         apply.slot[s].unit = -1;
+    find_uses(&apply);
     create_cargo(&apply, items);
     find_last(&apply, items);
     return apply;
@@ -294,10 +332,29 @@ static struct apply begin(struct mtlm_program *program,
 static void end(struct apply *apply)
 {
     mtlm_list_free(&apply->list);
+    free(apply->use);
+    free(apply->first_use);
     free(apply->slot);
     free(apply->cargo);
     free(apply->first_cargo);
     free(apply->node);
+}
+
+/* Goes through the items, which are not empty. */
+static void go_through(struct apply *apply, const struct mtlm_items *items)
+{
+    for (int i = 0; i < items->n; i++) {
+        const struct mtlm_item *item = &items->item[i];
+
+        if (item->node->call.kind == MTLM_OP_CONTROL) {
+            store_all(apply, item);
+            apply->stepping = true;
+        }
+        bring_units(apply, item, i);
+        if (!apply->counts)
+            mtlm_items_append(&apply->out, *item);
+    }
+    store_all(apply, &items->item[items->n - 1]);
 }
 
 struct mtlm_offload_bytes mtlm_offload_items_apply(struct mtlm_program *program,
@@ -307,20 +364,23 @@ struct mtlm_offload_bytes mtlm_offload_items_apply(struct mtlm_program *program,
 
     if (program->offloaded.n_units == 0 || items->n == 0)
         return (struct mtlm_offload_bytes){0};
-    apply = begin(program, items);
-    for (int i = 0; i < items->n; i++) {
-        const struct mtlm_item *item = &items->item[i];
-
-        if (item->node->call.kind == MTLM_OP_CONTROL) {
-            store_all(&apply, item);
-            apply.stepping = true;
-        }
-        bring_units(&apply, item, i);
-        mtlm_items_append(&apply.out, *item);
-    }
-    store_all(&apply, &items->item[items->n - 1]);
+    apply = begin(program, items, false);
+    go_through(&apply, items);
     mtlm_items_free(items);
     *items = apply.out;
+    end(&apply);
+    return apply.bytes;
+}
+
+struct mtlm_offload_bytes mtlm_offload_items_count(
+    struct mtlm_program *program, const struct mtlm_items *items)
+{
+    struct apply apply;
+
+    if (program->offloaded.n_units == 0 || items->n == 0)
+        return (struct mtlm_offload_bytes){0};
+    apply = begin(program, items, true);
+    go_through(&apply, items);
     end(&apply);
     return apply.bytes;
 }

@@ -29,4 +29,8 @@ struct mtlm_offload_bytes {
 struct mtlm_offload_bytes mtlm_offload_items_apply(struct mtlm_program *program,
                                                    struct mtlm_items *items);
 
+/* Returns what mtlm_offload_items_apply() would return, and inserts nothing. */
+struct mtlm_offload_bytes mtlm_offload_items_count(
+    struct mtlm_program *program, const struct mtlm_items *items);
+
 #endif /* MTLM_GRAPH_OFFLOAD_ITEMS_H */

@@ -265,15 +265,17 @@ static void write_save(struct mtlm_program *program)
     add_items(&program->save, &program->save_list, &priority, -1, 0);
 }
 
-/* Inserts the loads and stores of an iteration; with config.eval_only, of a
- * piece of a validation; and notes their bytes. */
-static void note_transfers(struct mtlm_program *program)
+/* The items of an iteration; with config.eval_only, of a piece of a
+ * validation. */
+static struct mtlm_items *main_items(struct mtlm_program *program)
 {
-    struct mtlm_items *items =
-        program->config.eval_only ? &program->eval : &program->train;
-    const struct mtlm_offload_bytes bytes =
-        mtlm_offload_items_apply(program, items);
+    return program->config.eval_only ? &program->eval : &program->train;
+}
 
+/* Notes what loads and stores of an iteration read and write. */
+static void note_transfers(struct mtlm_program *program,
+                           struct mtlm_offload_bytes bytes)
+{
     program->offloaded.loaded_bytes = bytes.loaded;
     program->offloaded.stored_bytes = bytes.stored;
     program->offloaded.moves = bytes.moves;
@@ -287,7 +289,8 @@ void mtlm_program_items_count(struct mtlm_program *program)
         write_eval(program);
     else
         write_train(program);
-    note_transfers(program);
+    note_transfers(program,
+                   mtlm_offload_items_count(program, main_items(program)));
     mtlm_items_free(&program->train);
     mtlm_items_free(&program->eval);
 }
@@ -312,7 +315,8 @@ void mtlm_program_items_write(struct mtlm_program *program)
         write_eval(program);
     write_decode(program);
     write_save(program);
-    note_transfers(program);
+    note_transfers(program,
+                   mtlm_offload_items_apply(program, main_items(program)));
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         mtlm_offload_items_apply(program, lists[i]);
 }
