@@ -1,7 +1,7 @@
 /* How fast a disk takes and gives offloaded state, by io_uring and by pread()
  * and pwrite(), side by side:
  *
- *   perf/disk DIR [MIB]
+ *   build/perf/disk DIR [MIB]
  *
  * A line for each size of a unit and number of threads: MB/s written and read
  * each way, with checksums, best of some rounds.  MIB (512): bytes of the file,
@@ -150,7 +150,7 @@ int main(int argc, char **argv)
 
     mtlm_standard_output_start();
     if (argc < 2 || argc > 3 || mib < 64) {
-        fprintf(stderr, "usage: perf/disk DIR [MIB]\n");
+        fprintf(stderr, "usage: build/perf/disk DIR [MIB]\n");
         return MTLM_EXIT_USAGE;
     }
     printf("%8s %8s %21s %21s\n%8s %8s %10s %10s %10s %10s\n", "", "",

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 """Are the pages true to the tree, and short?
 
-Reads README.md, NEWS.md, CONTRIBUTING.md and docs/*.md.  Every link and every
-path in backticks exists; every mtlm_ name stands in a source.  No sentence has
-more than 25 words; tables, headings and code do not count.
+Reads README.md, NEWS.md, CONTRIBUTING.md, docs/*.md and the index of
+perf/results.  Every link and every path in backticks exists; every mtlm_ name
+stands in a source.  No sentence has more than 25 words; tables, headings and
+code do not count.  The index has every page of perf/results.
 """
 
 import glob
@@ -12,6 +13,7 @@ import re
 import sys
 
 LONGEST = 25
+RESULTS = "perf/results/README.md"
 FOLDERS = ("runtime", "graph", "models", "codelets", "launch", "tests",
            "perf", "docs", "man")
 BLOCK = re.compile(r"\s*(?:[-*>]|\d+\.)\s")
@@ -71,15 +73,27 @@ def missing(page, text, words):
                 yield f"no such name: {name}"
 
 
+def unlisted(text):
+    """Pages of perf/results without a link in the text of its index."""
+    links = re.findall(r"\]\(([^)#]+)", text)
+    for path in glob.glob("perf/results/**/*.md", recursive=True):
+        name = os.path.relpath(path, "perf/results")
+        if path != RESULTS and name not in links:
+            yield f"does not name {name}"
+
+
 def main():
     os.chdir(os.environ.get("srcdir", "."))
     words, bad = source_words(), 0
     pages = ["README.md", "NEWS.md", "CONTRIBUTING.md",
-             *sorted(glob.glob("docs/*.md"))]
+             *sorted(glob.glob("docs/*.md")), RESULTS]
     for page in pages:
         with open(page, encoding="utf-8") as file:
             text = file.read()
-        for fault in [*missing(page, text, words), *long_sentences(text)]:
+        faults = [*missing(page, text, words), *long_sentences(text)]
+        if page == RESULTS:
+            faults += unlisted(text)
+        for fault in faults:
             print(f"{page}: {fault}")
             bad += 1
     print(f"{len(pages)} pages, {bad} faults")
