@@ -175,11 +175,11 @@ static void print_seconds(const struct mtlm_job *job)
         print_bounds(job, &rates, products, disk);
     if (disk > products)
         printf("offload: the disk takes %.3g times as long as the products: "
-               "faster with more samples an iteration (--global-batch-size), "
+               "more samples per second with a larger --global-batch-size, "
                "more memory, or a faster --offload-dir\n",
                disk / products);
     else
-        printf("offload: faster with fewer samples an iteration "
+        printf("offload: a shorter iteration needs fewer samples "
                "(--global-batch-size), more cores, or more machines (mpirun -n "
                "N)\n");
 }

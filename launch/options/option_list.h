@@ -41,8 +41,8 @@
           "master of each weight stay in fp32.")                               \
     GROUP(PARALLEL, "Parallelism and machine",                                 \
           "Tensor x pipeline size divides the number of ranks that mpirun "    \
-          "starts. The groups are data-parallel: they share the batches. No "  \
-          "layout changes the results.")                                       \
+          "starts. The groups are data-parallel: they share the batches. A "   \
+          "layout changes results by rounding at most, a pipeline by no bit.") \
     GROUP(DATA, "Data",                                                        \
           "mtlm-preprocess makes PREFIX.bin and PREFIX.idx of a text.")        \
     GROUP(CHECKPOINTS, "Checkpoints",                                          \
