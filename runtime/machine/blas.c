@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/memory.h"
 #include "runtime/machine/blas.h"
 #include "runtime/machine/blas_core.h"
 
@@ -160,6 +161,20 @@ static void set_one_thread(void *handle)
     }
 }
 
+/* Computes a small product of each kind.  A library that compiles its kernels
+ * at the first call, as oneDNN does, then has its memory before the plan counts
+ * that of the process. */
+static void compute_once(void)
+{
+    enum { N = 64 };
+    float *a = mtlm_calloc(3 * N * N, sizeof(*a)), *b = a + N * N;
+
+    for (int i = 0; i < 8; i++)
+        mtlm_blas_sgemm(i & 1, i & 2, N, N, N, 1, a, N, b, N, i & 4 ? 1 : 0,
+                        b + N * N, N);
+    free(a);
+}
+
 int mtlm_blas_use(const char *library, struct mtlm_error *err)
 {
     void *handle;
@@ -181,6 +196,7 @@ int mtlm_blas_use(const char *library, struct mtlm_error *err)
     }
     set_one_thread(handle);
     used.handle = handle;
+    compute_once();
     return 0;
 }
 
