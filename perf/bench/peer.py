@@ -61,10 +61,11 @@ def rate(name, threads):
     return 2e-9 * m * n * k / best
 
 
-def optimizer(model, kind):
+def optimizer(parameters, kind):
     """Decay of weights only, as Megatron has it; all are updated."""
-    decayed = [p for p in model.parameters() if p.dim() > 1]
-    others = [p for p in model.parameters() if p.dim() == 1]
+    parameters = list(parameters)
+    decayed = [p for p in parameters if p.dim() > 1]
+    others = [p for p in parameters if p.dim() == 1]
     return torch.optim.AdamW(
         [
             {"params": decayed, "weight_decay": cases.WEIGHT_DECAY},
@@ -77,6 +78,35 @@ def optimizer(model, kind):
             kind, {"foreach": False}
         ),
     )
+
+
+class Masters:
+    """Weights of a model in bf16, and what the optimizer has of them in fp32: a
+    master of each, and its gradient, the sum over the microbatches."""
+
+    def __init__(self, model):
+        self.weights = list(model.parameters())
+        self.masters = [
+            torch.nn.Parameter(p.detach().clone()) for p in self.weights
+        ]
+        model.to(torch.bfloat16)
+        for weight, master in zip(self.weights, self.masters):
+            weight.register_post_accumulate_grad_hook(
+                lambda w, m=master: self.add(w, m)
+            )
+
+    @staticmethod
+    def add(weight, master):
+        if master.grad is None:
+            master.grad = weight.grad.float()
+        else:
+            master.grad.add_(weight.grad)
+        weight.grad = None
+
+    def round(self):
+        """Sets the weights behind a step."""
+        with torch.no_grad():
+            torch._foreach_copy_(self.weights, self.masters)
 
 
 class Samples:
@@ -165,22 +195,30 @@ def train(options, case):
     rank, ranks = options["rank"], options["ranks"]
     model = peer_model.Model(case.model, options["attention"])
     load(model, options["weights"])
+    masters = Masters(model) if options["bf16_weights"] else None
     if options["compiled"]:
         model.compile_parts()
     forget_peak()
     if rank == 0:
         parameters = sum(p.numel() for p in model.parameters())
         say(parameters=parameters)
-    adam = optimizer(model, options["adam"])
+    adam = optimizer(
+        masters.masters if masters else model.parameters(), options["adam"]
+    )
     samples = Samples(options["samples"], case, rank, ranks)
     wrapped = replicated(model) if ranks > 1 else model
     for i in range(options["iterations"]):
         before, start = usage(), time.perf_counter()
         adam.zero_grad(set_to_none=True)
         losses = accumulate(
-            model, wrapped, samples.microbatches(i), options["autocast"]
+            model,
+            wrapped,
+            samples.microbatches(i),
+            options["autocast"] and not masters,
         )
         adam.step()
+        if masters:
+            masters.round()
         seconds = time.perf_counter() - start
         used = [after - first for after, first in zip(usage(), before)]
         losses, (cpu, switches) = over_ranks(losses, used, ranks)
@@ -223,6 +261,7 @@ def main():
             compiles=hasattr(torch.nn.Module, "compile"),
             own_blas=torch.backends.mkl.is_available(),
             fused="fused" in torch.optim.AdamW.__init__.__code__.co_varnames,
+            masters=hasattr(torch.Tensor, "register_post_accumulate_grad_hook"),
             pipelining=pipelining(),
             megatron=megatron_core(),
         )

@@ -149,7 +149,7 @@ def train(options, case, device):
     setting = options["setting"]
     model = make_model(options, case, device)
     forward = rounded(model) if setting == "masters" else model
-    adam = peer.optimizer(model, "fused" if device.gpu else "foreach")
+    adam = peer.optimizer(model.parameters(), "fused" if device.gpu else "foreach")
     batches = batches_of(options, case, device)
 
     def iterate(iteration):

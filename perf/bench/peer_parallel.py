@@ -43,7 +43,7 @@ def train(options, case):
     loop = loops.make(case.model, layout, rank, options)
     peer.load(loop.model, options["weights"], loop.part)
     peer.forget_peak()
-    adam = peer.optimizer(loop.model, options["adam"])
+    adam = peer.optimizer(loop.model.parameters(), options["adam"])
     samples = peer.Samples(
         options["samples"], case, rank if replicas > 1 else 0, replicas
     )

@@ -219,8 +219,8 @@ def number_words(result):
     """In which numbers both compute."""
     if result["bf16"]:
         return (
-            "bf16, ours by --bf16 and theirs by autocast; weights and moments of "
-            "AdamW are float32"
+            "bf16, ours by --bf16 and theirs by autocast or with bf16 weights; "
+            "masters and moments of AdamW are float32"
         )
     return "float32"
 
@@ -260,7 +260,7 @@ HOW_RATIOS = (
 SETTINGS = (
     "PyTorch's settings, as processes x threads, and seconds of an iteration. A "
     "few iterations try each; the rounds measure the fastest, and the median "
-    "decides."
+    "decides. kept memory, huge pages: settings of malloc() for large tensors."
 )
 
 
@@ -298,7 +298,8 @@ def page(result):
         "",
         floors(cases),
         "",
-        "Seconds per iteration of all rounds. CPU s: median per iteration. "
+        "Seconds per iteration of all rounds. CPU s: median per iteration, "
+        "with that of PyTorch's threads that spin. "
         "Switches: involuntary context switches per iteration, mean. "
         "Others' cores: CPU that other programs took meanwhile, mean. "
         "Engine: share of a core of our communication thread, at most.",

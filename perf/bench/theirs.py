@@ -16,12 +16,34 @@ from bench.ours import Failure
 PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peer.py")
 
 
+# Variables that would change a setting behind its back.
+FOREIGN = (
+    *("OPENBLAS_", "OMP_", "GOMP_", "KMP_", "MKL_", "DNNL_", "ONEDNN_"),
+    *("ATEN_", "TORCH", "MALLOC_", "GLIBC_", "THP_", "LD_PRELOAD", "MTLM_"),
+)
+# What malloc() does with large tensors that are freed.  By default the pages go
+# back to the system and are zeroed anew, gigabytes in each iteration.
+MEMORY = {
+    "default": {},
+    "kept memory": {
+        "MALLOC_MMAP_MAX_": "0",
+        "MALLOC_TRIM_THRESHOLD_": str(2**40),
+        "MALLOC_TOP_PAD_": str(2**28),
+    },
+    "huge pages": {
+        "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
+        "THP_MEM_ALLOC_ENABLE": "1",
+    },
+}
+
+
 @dataclasses.dataclass(frozen=True)
 class Setting:
     """How PyTorch runs.  python: the one that has it; torch: its version; blas:
     directory of libblas.so.3, None: PyTorch has its own; core: for
-    OPENBLAS_CORETYPE, None: as detected; spin: whether idle threads of OpenMP
-    do."""
+    OPENBLAS_CORETYPE, None: as detected; memory: one of MEMORY; spin: whether
+    idle threads of OpenMP do; weights: of training in bf16, "float32" under
+    autocast or "bfloat16" with masters."""
 
     python: str
     torch: str
@@ -33,7 +55,9 @@ class Setting:
     attention: str = "plain"
     adam: str = "loop"
     compiled: bool = False
+    memory: str = "default"
     spin: bool = True
+    weights: str = "float32"
     loop: str = None
 
     def text(self):
@@ -44,11 +68,16 @@ class Setting:
         # megatron-core has its own.
         if self.loop != loops.MEGATRON:
             parts.append(f"{self.attention} attention")
-        parts += [
-            f"{self.adam} AdamW",
-            f"{self.vectors} vectors",
-            os.path.basename(self.blas) if self.blas else "its own BLAS",
-        ]
+        parts.append(f"{self.adam} AdamW")
+        if self.vectors != "default":
+            parts.append(f"{self.vectors} vectors")
+        parts.append(
+            os.path.basename(self.blas) if self.blas else "its own BLAS"
+        )
+        if self.weights != "float32":
+            parts.append(f"{self.weights} weights")
+        if self.memory != "default":
+            parts.append(self.memory)
         if self.compiled:
             parts.append("compiled")
         if self.core:
@@ -61,8 +90,9 @@ class Setting:
         env = {
             k: v
             for k, v in os.environ.items()
-            if not k.startswith(("OPENBLAS_", "OMP_", "GOMP_", "ATEN_", "MTLM_"))
+            if not k.startswith(FOREIGN)
         }
+        env |= MEMORY[self.memory]
         if self.blas:
             env["LD_LIBRARY_PATH"] = self.blas
         env["OMP_NUM_THREADS"] = str(self.threads)
@@ -101,6 +131,7 @@ def start(setting, options, rank, errors):
         attention=setting.attention,
         adam=setting.adam,
         compiled=setting.compiled,
+        bf16_weights=setting.weights == "bfloat16",
         loop=setting.loop,
     )
     try:
@@ -271,26 +302,41 @@ def train(
     return out
 
 
-def variants(setting, version, case, blas):
+def choices(name, values):
+    """A question: which value of the setting's field of that name?"""
+    return [
+        lambda s, value=value: dataclasses.replace(s, **{name: value})
+        for value in values
+    ]
+
+
+def variants(setting, version, case, blas, bf16=False):
     """What may be faster than setting: lists of alternatives, one question
     each."""
-    new = dataclasses.replace
-    attention = ["plain", "baddbmm"] + ["sdpa"] * version["sdpa"]
-    adam = ["loop", "foreach"] + ["fused"] * version["fused"]
     # First, for spinning threads hide the answers to the others.
     if setting.threads > 1:
-        yield [lambda s, x=x: new(s, spin=x) for x in (True, False)]
-    yield [lambda s, a=a: new(s, attention=a) for a in attention]
-    yield [lambda s, a=a: new(s, adam=a) for a in adam]
+        yield choices("spin", (True, False))
+    yield choices("memory", MEMORY)
+    yield choices("adam", ["loop", "foreach"] + ["fused"] * version["fused"])
     if version["compiles"] and not setting.loop:
-        yield [lambda s, c=c: new(s, compiled=c) for c in (False, True)]
-    # On another processor a signal ends PyTorch.
-    if machine.has_avx512():
-        yield [lambda s, v=v: new(s, vectors=v) for v in ("default", "avx512")]
+        yield choices("compiled", (False, True))
+    if bf16 and version["masters"]:
+        yield choices("weights", ("float32", "bfloat16"))
+    # Behind compiling, which fuses what makes plain attention slow.
+    yield choices("attention", ["plain", "baddbmm"] + ["sdpa"] * version["sdpa"])
+    # Later versions take all vectors.  On another processor a signal ends
+    # PyTorch.
+    if version["torch"].startswith("1.") and machine.has_avx512():
+        yield choices("vectors", ("default", "avx512"))
     if setting.blas:
-        yield [lambda s, b=b: new(s, blas=b) for b in blas]
+        yield choices("blas", blas)
     if case.batch % 2 == 0 and setting.threads > 1:
-        yield [lambda s: s, lambda s: new(s, processes=2, threads=1)]
+        yield [
+            lambda s: s,
+            lambda s: dataclasses.replace(
+                s, processes=2, threads=1, weights="float32"
+            ),
+        ]
 
 
 def loop_variants(version, layout):
@@ -316,9 +362,9 @@ def loop_variants(version, layout):
 
 
 # Settings whose few iterations come this near to the fastest are measured too.
-NEAR, MOST = 1.15, 3
+NEAR, MOST = 1.25, 4
 # To warm up, and to count, of a search.
-WARM_UP, ITERATIONS = 1, 3
+WARM_UP, ITERATIONS = 2, 4
 
 
 def near(tried, most=MOST):

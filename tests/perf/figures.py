@@ -1,6 +1,7 @@
 """The arithmetic of perf/train_vs_pytorch, perf/parallel_vs_pytorch and
 perf/overhead."""
 
+import json
 import math
 import os
 import subprocess
@@ -496,9 +497,11 @@ def setting_of(**more):
 def version_of(**more):
     """What a PyTorch says of itself."""
     return {
+        "torch": "2.15",
         "sdpa": False,
         "fused": False,
         "compiles": False,
+        "masters": False,
         "pipelining": False,
         "megatron": None,
         **more,
@@ -523,6 +526,13 @@ class Setting(unittest.TestCase):
         self.assertEqual(env["LD_LIBRARY_PATH"], "/x")
         self.assertEqual(env["OPENBLAS_NUM_THREADS"], "2")
         self.assertNotIn("OPENBLAS_CORETYPE", env)
+
+    def test_a_setting_hides_nothing_of_what_a_run_is_given(self):
+        given = dict(case="4x64", weights="/w", samples="/s", autocast=True)
+        with unittest.mock.patch.object(theirs.subprocess, "Popen") as popen:
+            theirs.start(setting_of(weights="bfloat16"), given, 0, None)
+        options = json.loads(popen.call_args.args[0][2])
+        self.assertEqual({name: options[name] for name in given}, given)
 
     def test_compiling_is_asked_where_the_version_can(self):
         for compiles in False, True:
@@ -557,7 +567,7 @@ class Setting(unittest.TestCase):
                     2 if found["processes"] == 2 else 1,
                 )
 
-    def vectors_on(self, flags):
+    def vectors_on(self, flags, torch="1.13.0a0"):
         """Vectors that PyTorch is asked for on a processor with these flags."""
         with unittest.mock.patch.object(
             machine, "processor", lambda: {"flags": flags}
@@ -566,7 +576,7 @@ class Setting(unittest.TestCase):
                 change(setting_of()).vectors
                 for question in theirs.variants(
                     setting_of(),
-                    version_of(sdpa=True, fused=True),
+                    version_of(torch=torch, sdpa=True, fused=True),
                     cases.CASES["4x64"],
                     ["/x"],
                 )
@@ -579,6 +589,32 @@ class Setting(unittest.TestCase):
         self.assertEqual(self.vectors_on("fpu avx2 avx512f"), {"default"})
         self.assertEqual(self.vectors_on("fpu avx2"), {"default"})
         self.assertEqual(self.vectors_on(""), {"default"})
+        # Later versions take them by default.
+        self.assertEqual(self.vectors_on(all_four, "2.15.0"), {"default"})
+
+    def test_malloc_may_keep_the_memory_of_tensors(self):
+        os.environ["MALLOC_TOP_PAD_"] = "7"
+        self.addCleanup(os.environ.pop, "MALLOC_TOP_PAD_")
+        found = asked(setting_of(), version_of(), "memory")
+        self.assertEqual(found, {"default", "kept memory", "huge pages"})
+        for memory in found:
+            env = setting_of(memory=memory).environment()
+            self.assertEqual("MALLOC_MMAP_MAX_" in env, memory == "kept memory")
+            self.assertEqual("GLIBC_TUNABLES" in env, memory == "huge pages")
+            self.assertNotEqual(env.get("MALLOC_TOP_PAD_"), "7")
+
+    def test_weights_in_bf16_are_asked_for_training_in_bf16(self):
+        for bf16, masters, found in (
+            (True, True, {"float32", "bfloat16"}),
+            (True, False, {"float32"}),
+            (False, True, {"float32"}),
+        ):
+            questions = theirs.variants(
+                setting_of(), version_of(masters=masters),
+                cases.CASES["1x1024"], ["/x"], bf16,
+            )
+            changed = [change(setting_of()) for q in questions for change in q]
+            self.assertEqual({s.weights for s in changed}, found)
 
     def test_cores_of_the_blas_are_those_that_the_processor_runs(self):
         for flags, cores in (
@@ -599,7 +635,7 @@ class Setting(unittest.TestCase):
         self.assertEqual([c(setting).spin for c in first], [True, False])
 
     def test_near_settings_are_measured_too(self):
-        tried = {"slow": 2, "second": 1.1, "first": 1.0, "far": 1.2}
+        tried = {"slow": 2, "second": 1.1, "first": 1.0, "far": 1.3}
         self.assertEqual(theirs.near(tried), ["first", "second"])
 
     def test_the_rounds_choose_the_peer(self):

@@ -23,9 +23,11 @@ parallel = importlib.util.module_from_spec(
 LOADER.exec_module(parallel)
 
 OLD = dict(
+    torch="1.13", masters=False,
     sdpa=False, fused=False, compiles=False, pipelining=False, megatron=None
 )
 NEW = dict(
+    torch="2.15", masters=True,
     sdpa=True, fused=True, compiles=True, pipelining=True, megatron="0.16.1"
 )
 

@@ -20,7 +20,7 @@ sys.path[:0] = [
 ]
 
 import models_torch  # noqa: E402
-from bench import cases, gpu_cases, peer_gpu, peer_model  # noqa: E402
+from bench import cases, gpu_cases, peer, peer_gpu, peer_model  # noqa: E402
 
 B, S, VOCAB = 3, 10, 40
 
@@ -143,6 +143,35 @@ class GivenWeights(unittest.TestCase):
         want = models_torch.accumulate(model, [batch])["lm"]
         self.assertAlmostEqual(said[0]["loss"], want, places=4)
         self.assertLess(said[1]["loss"], said[0]["loss"])
+
+
+HAS_HOOK = hasattr(torch.Tensor, "register_post_accumulate_grad_hook")
+
+
+@unittest.skipUnless(HAS_HOOK, "PyTorch before 2.1")
+class WeightsInBf16(unittest.TestCase):
+    def test_gradients_add_up_in_fp32_and_a_step_rounds_the_masters(self):
+        torch.manual_seed(3)
+        model = torch.nn.Linear(5, 3)
+        before = [p.detach().clone() for p in model.parameters()]
+        masters = peer.Masters(model)
+        total = [torch.zeros_like(p) for p in before]
+        for scale in 1, 1e-3:
+            x = scale * torch.randn(7, 5).to(torch.bfloat16)
+            model(x).square().sum().backward()
+            again = torch.nn.Linear(5, 3).to(torch.bfloat16)
+            again.load_state_dict(model.state_dict())
+            again(x).square().sum().backward()
+            for sum_, p in zip(total, again.parameters()):
+                sum_ += p.grad
+        for master, value, sum_ in zip(masters.masters, before, total):
+            self.assertTrue(torch.equal(master, value))
+            self.assertTrue(torch.equal(master.grad, sum_))
+        torch.optim.SGD(masters.masters, lr=0.1).step()
+        masters.round()
+        for p, value, sum_ in zip(model.parameters(), before, total):
+            self.assertIsNone(p.grad)
+            self.assertTrue(torch.equal(p, (value - 0.1 * sum_).bfloat16()))
 
 
 if __name__ == "__main__":

@@ -54,6 +54,14 @@ class Rounds(unittest.TestCase):
         self.assertEqual(ours[0]["schedule"], {"makespan_ms": 5})
         self.assertEqual([len(peers[s]) for s in settings], [3, 3])
 
+    def test_every_other_round_goes_in_reverse(self):
+        turns, first, second = [], mock.Mock(), mock.Mock()
+        self.parallel.tell = lambda number, who, run: turns.append(who)
+        first.text.return_value, second.text.return_value = "first", "second"
+        self.parallel.rounds(LAYOUT, [first, second])
+        there = ["ours", "first", "second"]
+        self.assertEqual(turns, there + there[::-1] + there)
+
     def test_ours_is_traced_from_the_end_of_the_warm_up(self):
         self.parallel.ours_once(LAYOUT)
         *_, workers, options, ranks = self.parallel.ours.train.call_args.args
