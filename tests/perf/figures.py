@@ -634,6 +634,24 @@ class Setting(unittest.TestCase):
         first = next(theirs.variants(setting, version, case, ["/x"]))
         self.assertEqual([c(setting).spin for c in first], [True, False])
 
+    def test_near_answers_are_tried_twice_and_the_faster_time_counts(self):
+        times = {
+            "loop": [3.0], "foreach": [2.2, 2.2], "fused": [2.5, 2.0],
+        }
+        asked = []
+
+        def seconds(setting):
+            asked.append(setting.adam)
+            return times[setting.adam].pop(0)
+
+        question = theirs.choices("adam", times)
+        found = theirs.search(setting_of(), [question, question], seconds)
+        self.assertEqual(asked, ["loop", "foreach", "fused", "foreach", "fused"])
+        self.assertEqual(
+            {s.adam: t for s, t in found.items()},
+            {"loop": 3.0, "foreach": 2.2, "fused": 2.0},
+        )
+
     def test_near_settings_are_measured_too(self):
         tried = {"slow": 2, "second": 1.1, "first": 1.0, "far": 1.3}
         self.assertEqual(theirs.near(tried), ["first", "second"])
