@@ -251,7 +251,8 @@ def over_fp32(cases):
 
 # Of the tables of ratios.
 HOW_RATIOS = (
-    "A ratio compares the medians of all iterations. The column `fastest` "
+    "A ratio compares the medians of a round; the median of the rounds counts. "
+    "Tokens per second are of all rounds. The column `fastest` "
     "compares the fastest iteration of each program, which a machine that slows "
     "down at times disturbs least."
 )
