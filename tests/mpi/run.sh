@@ -90,6 +90,15 @@ for name in bash cat env grep id mktemp setsid setpriv true; do
 done
 (PATH=$bin && refused "there is no program 'mpirun' in PATH: launch/setup installs it" \
     -n 2 true)
+
+# Variables of the libraries and of mtlm-dag reach ranks on other machines.
+mkdir "$work/double"
+printf '#!/bin/bash\necho "$@"\n' >"$work/double/mpirun"
+chmod +x "$work/double/mpirun"
+words=$(PATH=$work/double:$PATH STARPU_SCHED=lws MTLM_BLAS=onednn "$run" -n 2 true)
+for name in STARPU_SCHED MTLM_BLAS; do
+    [[ "$words " = *" -x $name "* ]] || fail "mpirun gets no $name: $words"
+done
 rc=0
 "$run" -n 2 --map-by nonsense true 2>"$work/err" || rc=$?
 [ "$rc" -eq 1 ] && grep -q 'Policy: nonsense' "$work/err" \
