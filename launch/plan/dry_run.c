@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "codelets/bf16_product.h"
 #include "graph/predict/activation_memory.h"
@@ -14,11 +13,11 @@
 #include "launch/options/options_note.h"
 #include "launch/options/options_offload.h"
 #include "launch/options/options_schedule.h"
-#include "launch/plan/advice.h"
 #include "launch/plan/cluster.h"
 #include "launch/plan/cluster_notes.h"
 #include "launch/plan/described.h"
 #include "launch/plan/dry_run.h"
+#include "launch/plan/dry_run_fit.h"
 #include "launch/plan/dry_run_job.h"
 #include "launch/plan/dry_run_schedule.h"
 #include "launch/plan/layout_choice.h"
@@ -39,9 +38,6 @@
 #include "runtime/machine/gpu_detect.h"
 #include "runtime/machine/machine.h"
 
-#define MIB (1024.0 * 1024)
-#define GIB (1024.0 * MIB)
-
 /* The parts of the plan. */
 struct dry_run {
     const struct mtlm_options *options;
@@ -57,162 +53,11 @@ struct dry_run {
     FILE *out;
 };
 
-/* ---- whether it fits ---- */
-
 /* Returns whether the ranks of the plan drive GPUs. */
 static bool drives_gpus(const struct dry_run *d)
 {
     return d->described ? mtlm_described_drives_gpu(d->options)
                         : d->gpus.count > 0;
-}
-
-/* Returns the bytes of host memory that ranks with GPUs take on a machine; 0
- * where none of their state travels there. */
-static double host_need(const struct dry_run *d)
-{
-    return drives_gpus(d) && d->outline.plan[0].file_bytes > 0
-               ? mtlm_outline_beside_bytes(&d->outline, d->hosts.per_host)
-               : 0;
-}
-
-/* Returns the number of machines like this one that hold the ranks in order of
- * their numbers.  0: a rank does not fit on a machine. */
-static int machines(const struct dry_run *d)
-{
-    const int ranks = mtlm_layout_ranks(&d->outline.layout);
-    int n = 1;
-    double used = 0;
-
-    if (d->hosts.gpus)
-        return d->choice.need > d->hosts.available
-                       || host_need(d) > d->hosts.disk
-                   ? 0
-                   : (ranks + d->hosts.gpus - 1) / d->hosts.gpus;
-    for (int r = 0; r < ranks; r++) {
-        const double more =
-            mtlm_plan_more_bytes(mtlm_outline_plan(&d->outline, r));
-
-        if (more > d->hosts.available)
-            return 0;
-        if (used + more > d->hosts.available) {
-            n++;
-            used = 0;
-        }
-        used += more;
-    }
-    return n;
-}
-
-static void print_advice(const struct dry_run *d)
-{
-    char *advice;
-
-    mtlm_step_show("looking for layouts that fit");
-    advice = mtlm_advice(d->options, &d->wish, &d->hosts, mtlm_launcher_size());
-    mtlm_step_clear();
-    fprintf(d->out, "%s\n", advice);
-    free(advice);
-}
-
-/* Prints whether the job fits on machines with GPUs: each rank has a GPU, or a
- * part of a GPU. */
-static void print_fit_on_gpus(const struct dry_run *d)
-{
-    const int n = machines(d);
-
-    fprintf(d->out,
-            "GPUs             %d of this machine, a rank can have %.2f GiB of "
-            "each; %.2f GiB are needed\n",
-            d->hosts.gpus, d->hosts.available / GIB, d->choice.need / GIB);
-    if (host_need(d) > 0)
-        fprintf(d->out,
-                "host memory      %.2f GiB available; %.2f GiB are needed\n",
-                d->hosts.disk / GIB, host_need(d) / GIB);
-    fputc('\n', d->out);
-    if (n) {
-        fprintf(d->out, "It fits on %d machine%s like this one.\n", n,
-                n > 1 ? "s" : "");
-        return;
-    }
-    fprintf(d->out, "It does not fit%s.\n",
-            d->choice.need > d->hosts.available
-                    && d->choice.need <= d->hosts.unshared
-                ? ": another process holds part of a GPU"
-                : "");
-    print_advice(d);
-}
-
-/* Prints whether the state that travels fits into a host's memory. */
-static void print_host_as_described(const struct dry_run *d)
-{
-    const double need = host_need(d) / GIB;
-    const char *file = d->options->cluster_file;
-
-    if (need > 0 && isinf(d->hosts.disk))
-        fprintf(d->out,
-                "%.2f GiB are needed on a host; [host] of %s gives no "
-                "memory_gb.\n",
-                need, file);
-    else if (need > 0)
-        fprintf(
-            d->out,
-            "%.2f GiB are needed on a host, and %s gives a host %.2f GiB%s\n",
-            need, file, d->hosts.disk / GIB,
-            host_need(d) > d->hosts.disk ? ": too little." : ".");
-}
-
-/* Prints whether the fullest rank fits on a device of the cluster file. */
-static void print_fit_as_described(const struct dry_run *d)
-{
-    const double need = d->choice.need / GIB;
-    const char *file = d->options->cluster_file;
-
-    if (isinf(d->hosts.available))
-        fprintf(d->out,
-                "%.2f GiB are needed on a device; %s gives no memory_gb.\n",
-                need, file);
-    else
-        fprintf(d->out,
-                "It %s: %.2f GiB are needed on a device, and %s gives a device "
-                "%.2f GiB.\n",
-                d->choice.need <= d->hosts.available ? "fits" : "does not fit",
-                need, file, d->hosts.available / GIB);
-    print_host_as_described(d);
-}
-
-static void print_fit(const struct dry_run *d)
-{
-    const double have = d->hosts.available / GIB;
-    const int n = machines(d);
-
-    fputc('\n', d->out);
-    if (d->described)
-        print_fit_as_described(d);
-    else if (d->hosts.gpus)
-        print_fit_on_gpus(d);
-    else if (!d->hosts.elsewhere && d->choice.need <= d->hosts.available) {
-        fprintf(d->out,
-                "It fits: %.2f GiB are needed, this machine has %.2f GiB "
-                "available.\n",
-                d->choice.need / GIB, have);
-    } else if (!d->hosts.elsewhere) {
-        fprintf(d->out,
-                "It does not fit: %.2f GiB are needed, this machine has %.2f "
-                "GiB available.\n",
-                d->choice.need / GIB, have);
-        print_advice(d);
-    } else if (n) {
-        fprintf(d->out,
-                "The %d ranks fit on %d machine%s like this one, which "
-                "has %.2f GiB available.\n",
-                d->hosts.ranks, n, n > 1 ? "s" : "", have);
-    } else {
-        fprintf(d->out,
-                "A machine like this one, with %.2f GiB available, cannot hold "
-                "the fullest rank.\n",
-                have);
-        print_advice(d);
-    }
 }
 
 /* Prints the layouts that were compared for ranks that need not exist. */
@@ -231,8 +76,6 @@ static void print_layouts(const struct dry_run *d)
                 d->hosts.ranks, mtlm_plural(d->hosts.ranks),
                 d->wish.config.micro_batch);
 }
-
-/* ---- the parts together ---- */
 
 /* Sets *workers as launch/train/start.c does, without asking other ranks.  A
  * process that is bound has its cores for itself. */
@@ -351,6 +194,13 @@ static int print_plan(const struct dry_run *d, struct mtlm_error *err)
                                          .outline = &d->outline,
                                          .microbatches =
                                              d->config.microbatches};
+    const struct mtlm_dry_run_fit fit = {.options = o,
+                                         .wish = &d->wish,
+                                         .hosts = &d->hosts,
+                                         .choice = &d->choice,
+                                         .outline = &d->outline,
+                                         .described = d->described,
+                                         .on_gpus = drives_gpus(d)};
     const struct mtlm_dry_run_files files = {
         .svg = o->svg,
         .svg_ops = o->svg_detail == MTLM_SVG_OP,
@@ -378,11 +228,11 @@ static int print_plan(const struct dry_run *d, struct mtlm_error *err)
         return -1;
     mtlm_plan_table_memory(&d->outline, d->out);
     mtlm_plan_table_traffic(&d->outline, d->out);
-    if (drives_gpus(d))
+    if (fit.on_gpus)
         mtlm_plan_host(&d->outline, d->out);
     else
         mtlm_plan_disk(o, &d->config, &d->outline, d->hosts.per_host, d->out);
-    print_fit(d);
+    mtlm_dry_run_fit(&fit, d->out);
     print_layouts(d);
     return 0;
 }
