@@ -17,7 +17,7 @@ ATTEMPTS = 3
 @dataclasses.dataclass
 class Peer:
     """A PyTorch.  about: what it says of itself; share: the speed of its
-    products as a share of ours."""
+    products as a share of ours, in the numbers that are compared."""
 
     setting: theirs.Setting
     about: dict
@@ -62,16 +62,36 @@ class Comparison:
             about,
         )
 
-    def measure_products(self, case, cores):
-        """Ours, {product: GF/s}, and the share of each peer; refuses a peer that
-        is slow by mistake.  Neighbours make both slower by chance: the best of
-        some attempts counts."""
-        rates = {}
+    def measure_products(self, case, cores, bf16=False):
+        """{product: GF/s} of the fastest program, and the share of each peer;
+        refuses a peer whose sgemm is slow by mistake.  Neighbours make all
+        slower by chance: the best of some attempts counts.  bf16: shares and
+        rates are those in bf16."""
+        ours, best = {}, {}
         for peer in self.peers:
-            rates = self.measure_peer(peer, case, cores, rates)
-        return rates
+            ours, rates = self.measure_peer(peer, case, cores, ours)
+            best = figures.best_rates(best, rates)
+        if bf16:
+            ours, best = self.measure_bf16(case, cores)
+        return figures.best_rates(best, ours)
+
+    def measure_bf16(self, case, cores):
+        """Of ours and of the fastest peer.  Sets the share of each peer."""
+        names = figures.product_names(case)
+        ours, best = {}, {}
+        for peer in self.peers:
+            rates = {}
+            for _ in range(ATTEMPTS):
+                mine = self.ours.rates(cores, names, "bf16-")[1]
+                its = theirs.rates(peer.setting, names, "bf16-")
+                ours = figures.best_rates(ours, mine)
+                rates = figures.best_rates(rates, its)
+            peer.share = figures.gemm_share(case, ours, rates)
+            best = figures.best_rates(best, rates)
+        return ours, best
 
     def measure_peer(self, peer, case, cores, ours):
+        """{product: GF/s} of ours and of the peer."""
         names = figures.product_names(case)
         # There is nothing to choose for a PyTorch with its own BLAS.
         own = peer.about["own_blas"]
@@ -95,13 +115,13 @@ class Comparison:
             peer.share = share[best]
             peer.setting = dataclasses.replace(peer.setting, core=best)
             if peer.share >= figures.PEER_GEMM:
-                return ours
+                return ours, theirs_at[best]
             self.say(
                 f"  the sgemm of PyTorch {peer.setting.torch} has "
                 f"{peer.share:.2f} of our speed"
             )
         if own:
-            return ours
+            return ours, theirs_at[best]
         raise Failure(
             "PyTorch's sgemm is too slow for a fair comparison: not one core of"
             f" OpenBLAS gives {figures.PEER_GEMM} of our speed"

@@ -217,16 +217,22 @@ class Ours:
             check=True,
         )
 
-    def rates(self, threads, products):
-        """The BLAS and {product: GF/s}."""
+    def rates(self, threads, products, numbers=""):
+        """The BLAS and {product: GF/s}; numbers: "bf16-" for products in
+        bf16."""
         done = subprocess.run(
-            [self.path("perf", "gemm"), str(threads), *products],
+            [
+                self.path("perf", "gemm"),
+                str(threads),
+                *(numbers + name for name in products),
+            ],
             capture_output=True,
             text=True,
             check=True,
         )
         blas, *lines = done.stdout.strip().split("\n")
-        return blas, {n: float(v) for n, v in (x.split() for x in lines)}
+        found = dict(x.split() for x in lines)
+        return blas, {n: float(found[numbers + n]) for n in products}
 
     def start(self, case, iterations, workers, more=(), ranks=1):
         """A Training; each of the ranks has so many workers."""

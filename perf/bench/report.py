@@ -122,8 +122,8 @@ def floors(cases):
         (
             "case",
             "GFLOP",
-            "sgemm GF/s",
-            "PyTorch's",
+            "products GF/s",
+            "PyTorch's / ours",
             "floor s",
             "causal half s",
             "largest loss difference",
@@ -200,8 +200,9 @@ def quiet(cases):
     )
 
 
-def peers(cases):
+def peers(cases, bf16=False):
     """A line per PyTorch; cases: what has Comparison.peers_about()."""
+    has = "products in bf16 have" if bf16 else "sgemm has"
     lines = []
     for each in zip(*(case["peers"] for case in cases)):
         shares = sorted({round(100 * peer["gemm_share"]) for peer in each})
@@ -210,7 +211,7 @@ def peers(cases):
         more = f", megatron-core {megatron}" if megatron else ""
         lines.append(
             f"* Theirs: PyTorch {each[0]['torch']}, {each[-1]['blas']}{more}; "
-            f"its sgemm has {span} % of our speed."
+            f"its {has} {span} % of our speed."
         )
     return lines
 
@@ -274,7 +275,7 @@ def page(result):
         "",
         f"* Machine: {machine_line(result['machine'])}; {quiet(cases)}.",
         f"* Ours: {result['ours']}, {result['blas']}.",
-        *peers(cases),
+        *peers(cases, result["bf16"]),
         f"* {result['threads']} workers or threads; {result['rounds']} rounds, "
         f"programs in turn; in each {result['iterations']} iterations after "
         f"{result['warm_up']} to warm up, wall clock.",
@@ -291,11 +292,11 @@ def page(result):
     lines += [f"* {name}: {why}." for name, why in result["skipped"].items()]
     lines += [""] * bool(result["skipped"])
     lines += [
-        "Floor: the time of the matrix products alone, in fp32. Each product "
-        "has the rate of sgemm on its shape, with a product on every core: the "
-        "best of some rounds in the same run. Attention counts in full, as in "
-        "model FLOPs, at the mean rate of the others. The share is floor / "
-        "median time.",
+        "Floor: the time of the matrix products alone, in "
+        f"{'bf16' if result['bf16'] else 'fp32'}. Each product has the greater "
+        "rate of both programs on its shape, the best of some rounds in the same "
+        "run. Attention counts in full, as in model FLOPs, at the mean rate of "
+        "the others. The share is floor / median time.",
         "",
         floors(cases),
         "",

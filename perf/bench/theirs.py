@@ -40,10 +40,10 @@ MEMORY = {
 @dataclasses.dataclass(frozen=True)
 class Setting:
     """How PyTorch runs.  python: the one that has it; torch: its version; blas:
-    directory of libblas.so.3, None: PyTorch has its own; core: for
+    directory of libblas.so.3, None: what PyTorch contains; core: for
     OPENBLAS_CORETYPE, None: as detected; memory: one of MEMORY; spin: whether
-    idle threads of OpenMP do; weights: of training in bf16, "float32" under
-    autocast or "bfloat16" with masters."""
+    idle threads of OpenMP do; bound: each thread of OpenMP to a core; weights:
+    of training in bf16, "float32" under autocast or "bfloat16" with masters."""
 
     python: str
     torch: str
@@ -57,6 +57,7 @@ class Setting:
     compiled: bool = False
     memory: str = "default"
     spin: bool = True
+    bound: bool = False
     weights: str = "float32"
     loop: str = None
 
@@ -84,6 +85,8 @@ class Setting:
             parts.append(f"core {self.core}")
         if not self.spin:
             parts.append("no spinning")
+        if self.bound:
+            parts.append("bound threads")
         return ", ".join(parts)
 
     def environment(self):
@@ -95,6 +98,8 @@ class Setting:
         env |= MEMORY[self.memory]
         if self.blas:
             env["LD_LIBRARY_PATH"] = self.blas
+            # In place of one that PyTorch contains.
+            env["LD_PRELOAD"] = os.path.join(self.blas, "libblas.so.3")
         env["OMP_NUM_THREADS"] = str(self.threads)
         env["OPENBLAS_NUM_THREADS"] = str(self.threads)
         # Of several processes, which are all here.
@@ -110,6 +115,8 @@ class Setting:
         if not self.spin:
             env["OMP_WAIT_POLICY"] = "passive"
             env["OPENBLAS_THREAD_TIMEOUT"] = "16"
+        if self.bound:
+            env |= {"OMP_PROC_BIND": "close", "OMP_PLACES": "cores"}
         return env
 
 
@@ -248,9 +255,10 @@ def about(setting):
     return run(setting, {})[0]
 
 
-def rates(setting, products):
-    """{product: GF/s of all processes together}"""
-    for fields in run(setting, {"products": products}):
+def rates(setting, products, numbers=""):
+    """{product: GF/s of all processes together}; numbers: "bf16-" for products
+    in bf16."""
+    for fields in run(setting, {"products": products, "numbers": numbers}):
         if "rates" in fields:
             return {
                 name: rate * setting.processes
@@ -316,6 +324,7 @@ def variants(setting, version, case, blas, bf16=False):
     # First, for spinning threads hide the answers to the others.
     if setting.threads > 1:
         yield choices("spin", (True, False))
+        yield choices("bound", (False, True))
     yield choices("memory", MEMORY)
     yield choices("adam", ["loop", "foreach"] + ["fused"] * version["fused"])
     if version["compiles"] and not setting.loop:
@@ -330,11 +339,17 @@ def variants(setting, version, case, blas, bf16=False):
         yield choices("vectors", ("default", "avx512"))
     if setting.blas:
         yield choices("blas", blas)
+    elif not bf16:
+        # MKL, which current wheels contain, is slow on some processors.
+        yield [lambda s: s] + [
+            lambda s, core=core: dataclasses.replace(s, blas=blas[0], core=core)
+            for core in machine.blas_cores()[:1]
+        ]
     if case.batch % 2 == 0 and setting.threads > 1:
         yield [
             lambda s: s,
             lambda s: dataclasses.replace(
-                s, processes=2, threads=1, weights="float32"
+                s, processes=2, threads=1, weights="float32", bound=False
             ),
         ]
 

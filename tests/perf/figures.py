@@ -458,6 +458,10 @@ class Report(unittest.TestCase):
         self.assertIn("PyTorch 2.15, its own BLAS", new)
         self.assertIn("100 to 110 %", new)
         self.assertIn("its sgemm has 90 % of", report.peers([case(0.9, 1)])[0])
+        self.assertIn(
+            "its products in bf16 have 90 % of",
+            report.peers([case(0.9, 1)], bf16=True)[0],
+        )
         new = report.peers([{"peers": [
             {"torch": "2.15", "blas": "x", "gemm_share": 1, "megatron": "0.16.1"}
         ]}])
@@ -508,12 +512,14 @@ def version_of(**more):
     }
 
 
-def asked(setting, version, name):
+def asked(setting, version, name, bf16=False):
     """{the values of a field that a search asks for}"""
     case = cases.CASES["4x64"]
     return {
         getattr(change(setting), name)
-        for question in theirs.variants(setting, version, case, ["/x", "/y"])
+        for question in theirs.variants(
+            setting, version, case, ["/x", "/y"], bf16
+        )
         for change in question
     }
 
@@ -546,9 +552,19 @@ class Setting(unittest.TestCase):
         found = asked(setting_of(loop="DDP"), version, "compiled")
         self.assertEqual(found, {False})
 
-    def test_a_pytorch_with_its_own_blas_keeps_it(self):
+    def test_openblas_may_take_the_place_of_mkl(self):
         own = setting_of(blas=None)
-        self.assertEqual(asked(own, version_of(), "blas"), {None})
+        with unittest.mock.patch.object(
+            machine, "blas_cores", lambda: ["SkylakeX", "Haswell"]
+        ):
+            self.assertEqual(asked(own, version_of(), "blas"), {None, "/x"})
+            self.assertEqual(
+                asked(own, version_of(), "core"), {None, "SkylakeX"}
+            )
+            self.assertEqual(asked(own, version_of(), "blas", bf16=True), {None})
+        self.assertNotIn("LD_PRELOAD", own.environment())
+        other = setting_of(blas="/x").environment()
+        self.assertEqual(other["LD_PRELOAD"], "/x/libblas.so.3")
         self.assertEqual(asked(setting_of(), version_of(), "blas"), {"/x", "/y"})
         with unittest.mock.patch.dict(os.environ):
             os.environ.pop("LD_LIBRARY_PATH", None)
@@ -633,6 +649,20 @@ class Setting(unittest.TestCase):
         case = cases.CASES["4x64"]
         first = next(theirs.variants(setting, version, case, ["/x"]))
         self.assertEqual([c(setting).spin for c in first], [True, False])
+
+    def test_threads_may_be_bound_unless_processes_share_the_cores(self):
+        found = asked(setting_of(), version_of(), "bound")
+        self.assertEqual(found, {False, True})
+        alone = setting_of(processes=2, threads=1)
+        self.assertEqual(asked(alone, version_of(), "bound"), {False})
+        bound = setting_of(bound=True)
+        self.assertEqual(bound.environment()["OMP_PROC_BIND"], "close")
+        self.assertIn("bound threads", bound.text())
+        *_, last = theirs.variants(
+            bound, version_of(), cases.CASES["4x1x256"], ["/x"]
+        )
+        for setting in (change(bound) for change in last):
+            self.assertEqual(setting.bound, setting.processes == 1)
 
     def test_near_answers_are_tried_twice_and_the_faster_time_counts(self):
         times = {

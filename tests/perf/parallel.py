@@ -1,6 +1,7 @@
 """Which loops of PyTorch perf/parallel_vs_pytorch tries, and which it leaves
 out.  Nothing is measured."""
 
+import collections
 import importlib.machinery
 import importlib.util
 import os
@@ -45,7 +46,7 @@ class TryLoops(unittest.TestCase):
         self.parallel.best, self.parallel.losses = {}, None
         self.parallel.blas_dirs, self.parallel.inputs = ["/x"], {}
         self.parallel.peers = [peer("old", OLD), peer("new", NEW)]
-        self.asked, self.broken, self.other = [], {}, {}
+        self.asked, self.broken, self.other, self.late = [], {}, {}, {}
         for where, name, new in (
             (self.parallel, "few", self.few),
             (parallel, "say", lambda text: None),
@@ -61,14 +62,16 @@ class TryLoops(unittest.TestCase):
             raise ours.Failure(self.broken[setting.loop] + "\nand more")
         cpu = 2 - (setting.adam == "foreach")
         wall = 2 - (setting.adam == "loop") / 2
+        wall += self.late.pop(setting.loop, 0)
         loss = self.other.get(setting.loop, 9.5)
         return dict(cpu=[cpu], seconds=[wall], losses=[[loss]]), wall
 
     def asked_for(self, layout):
         self.asked = []
         found = self.parallel.try_loops(layouts.LAYOUTS[layout])
-        # No setting is run twice.
-        self.assertEqual(len(self.asked), len(set(self.asked)))
+        self.runs = collections.Counter(self.asked)
+        self.asked = list(self.runs)
+        self.assertLessEqual(max(self.runs.values()), 2)
         return found
 
     def test_cpu_time_chooses_adamw_and_wall_clock_counts(self):
@@ -79,6 +82,13 @@ class TryLoops(unittest.TestCase):
             if setting.loop != loops.PIPELINE:
                 self.assertEqual(setting.adam, "foreach")
             self.assertEqual(tried[setting], 2 - (setting.adam == "loop") / 2)
+
+    def test_who_is_near_is_tried_twice(self):
+        self.late = {"torch GPipe": 0.4, "torch 1F1B": 9}
+        tried, _ = self.asked_for("P2")
+        seconds = {s.loop: (tried[s], self.runs[s]) for s in tried}
+        self.assertEqual(seconds["torch GPipe"], (2, 2))
+        self.assertEqual(seconds["torch 1F1B"], (11, 1))
 
     def test_later_layouts_ask_for_loops_only(self):
         self.asked_for("P2")
