@@ -13,6 +13,7 @@
 #include "graph/run/record.h"
 #include "graph/run/run_private.h"
 #include "graph/run/watch.h"
+#include "runtime/base/memory.h"
 #include "runtime/disk/io.h"
 #include "runtime/machine/data.h"
 
@@ -121,21 +122,35 @@ static bool is_of(const struct mtlm_item *item, const struct mtlm_run *run,
            || mtlm_ops[item->node->call.kind]->op_class == MTLM_CLASS_DISK;
 }
 
-/* Called when that microbatch of a validation is submitted.  Waits while many
- * tasks are queued: a validation may be far longer than an iteration, and each
- * queued task takes memory.  The wait cannot deadlock: no microbatch needs a
- * later one. */
-static void after_validated(struct mtlm_run *run, int64_t microbatch)
+/* Called between microbatches of a validation.  Waits while many tasks are
+ * queued: a validation may be far longer than an iteration, and each queued
+ * task takes memory.  The wait cannot deadlock: no microbatch needs a later
+ * one. */
+static void wait_for_queue(struct mtlm_run *run)
 {
-    if (run->validated)
-        run->validated(run->validated_arg, microbatch);
     starpu_task_wait_for_n_submitted(2 * batch_items(run->program));
+}
+
+/* Returns the index of each microbatch's last item in a validation; with units
+ * that travel, items of other microbatches lie between a microbatch's own.  The
+ * caller frees the list. */
+static int *find_ends(const struct mtlm_program *program)
+{
+    const struct mtlm_items *items = &program->eval;
+    int *end = mtlm_calloc(mtlm_program_piece(&program->config), sizeof(*end));
+
+    for (int i = 0; i < items->n; i++)
+        if (items->item[i].microbatch >= 0)
+            end[items->item[i].microbatch] = i;
+    return end;
 }
 
 /* Submits items in program order. */
 static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
                        const struct mtlm_pass *pass)
 {
+    const bool validates = items == &run->program->eval;
+    int *end = validates && run->validated ? find_ends(run->program) : NULL;
     int64_t before = -1; /* microbatch of the item submitted last */
 
     if (run->recorded)
@@ -147,15 +162,17 @@ static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
 
         if (!is_of(item, run, pass))
             continue;
-        if (items == &run->program->eval && before >= 0
-            && item->microbatch != before)
-            after_validated(run, pass->first + before);
+        if (validates && before >= 0 && item->microbatch != before)
+            wait_for_queue(run);
         before = item->microbatch;
         if (run->gradients_seen && item->node->call.kind == MTLM_OP_CONTROL)
             run->gradients_seen(run->gradients_arg);
         note_microbatch(item, pass);
         mtlm_run_submit_item(run, item, pass);
+        if (end && item->microbatch >= 0 && end[item->microbatch] == i)
+            run->validated(run->validated_arg, pass->first + item->microbatch);
     }
+    free(end);
     starpu_iteration_pop();
     starpu_iteration_pop();
     starpu_do_schedule();

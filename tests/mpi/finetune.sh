@@ -34,7 +34,7 @@ for task in mnli race squad; do
     well 1 "${of[@]}"
     scores >"$task.scores"
     grep 'weight hash' out >"$task.hash"
-    layouts=('1 2 --schedule=zb-h1' '2 1 --sequence-parallel')
+    layouts=('1 2 --schedule=zb-h1' '2 1 --sequence-parallel' '1 1 --offload=all --offload-dir=.')
     [ "$task" = mnli ] || layouts=('1 1 --use-distributed-optimizer')
     ! full_tier || layouts+=('2 2 --recompute-granularity=full' '2 1' '1 2 --row-parts=3')
     for layout in "${layouts[@]}"; do
@@ -42,7 +42,7 @@ for task in mnli race squad; do
         set -- $layout
         layout "$1" "$2"
         [ "$ranks" -gt 1 ] || ranks=2
-        well "$ranks" "${of[@]}" "${parallel[@]}" ${3:+"$3"}
+        well "$ranks" "${of[@]}" "${parallel[@]}" "${@:3}"
         scores | diff "$task.scores" - >differs || fail "$task, $layout: $(cat differs)"
         [ "$1 ${3-}" != '1 --schedule=zb-h1' ] || grep 'weight hash' out | diff "$task.hash" - \
             || fail "$task, $layout: other weights"
