@@ -77,8 +77,10 @@ int mtlm_checkpoint_write(const struct mtlm_job *job, int64_t iteration,
                           struct mtlm_manifest_file *file,
                           struct mtlm_error *err);
 
-/* Rank 0 writes the manifest of all files and commits.  -1 and MTLM_EXIT_IO. */
-int mtlm_checkpoint_complete(const struct mtlm_job *job,
+/* Rank 0 writes the manifest of all files and commits.  -1 and MTLM_EXIT_IO.
+ * The new checkpoint may have the name of one in job->damaged that somebody
+ * removed: the list forgets the name. */
+int mtlm_checkpoint_complete(struct mtlm_job *job,
                              const struct mtlm_manifest *manifest,
                              struct mtlm_error *err);
 

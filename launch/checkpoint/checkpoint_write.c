@@ -101,7 +101,7 @@ int mtlm_checkpoint_write(const struct mtlm_job *job, int64_t iteration,
     return rc;
 }
 
-int mtlm_checkpoint_complete(const struct mtlm_job *job,
+int mtlm_checkpoint_complete(struct mtlm_job *job,
                              const struct mtlm_manifest *manifest,
                              struct mtlm_error *err)
 {
@@ -111,6 +111,8 @@ int mtlm_checkpoint_complete(const struct mtlm_job *job,
 
     if (rc == 0)
         rc = mtlm_checkpoint_dir_commit(save_dir, manifest->iteration, err);
+    if (rc == 0 && job->saves_there)
+        mtlm_checkpoint_list_forget(&job->damaged, manifest->iteration);
     free(dir);
     return rc;
 }

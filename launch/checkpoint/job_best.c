@@ -29,24 +29,48 @@ static char *best_path(const struct mtlm_job *job)
 /* ---- at the start ---- */
 
 /* Returns whether the job may go on with what best.json says: no iteration
- * comes later, the scores are of the same data, the checkpoint is there. */
+ * comes later, the scores are of the same data. */
 static bool is_usable(const struct mtlm_job *job)
 {
     const struct mtlm_best_checkpoint *best = &job->best;
-    struct mtlm_error err;
-    char *path;
-    bool whole;
 
-    if (best->iteration > job->begin.iteration
-        || best->scores != mtlm_job_finetune_scores(job)
-        || best->data != mtlm_job_finetune_valid_hash(job))
-        return false;
-    if (best->iteration == 0)
-        return true;
-    path = best_path(job);
-    whole = mtlm_manifest_look(path, best->iteration, &err) == 0;
+    return best->iteration <= job->begin.iteration
+           && best->scores == mtlm_job_finetune_scores(job)
+           && best->data == mtlm_job_finetune_valid_hash(job);
+}
+
+/* Looks for the best checkpoint.  -1: it is damaged or not there
+ * (MTLM_EXIT_INPUT), or unreadable. */
+static int look_at_best(const struct mtlm_job *job, struct mtlm_error *err)
+{
+    char *path = best_path(job);
+    const int rc = mtlm_manifest_look(path, job->best.iteration, err);
+
     free(path);
-    return whole;
+    return rc;
+}
+
+/* Rank 0 reads best.json.  -1: it, or the checkpoint that it names, is there
+ * and cannot be read now: --keep-last would remove that checkpoint. */
+static int read_best(struct mtlm_job *job, struct mtlm_error *err)
+{
+    struct mtlm_best_checkpoint *best = &job->best;
+    int rc = mtlm_best_checkpoint_read(best, job->options.save_dir, err);
+
+    if (rc >= 0 && !is_usable(job))
+        mtlm_best_checkpoint_free(best);
+    if (rc >= 0 && best->iteration > 0)
+        rc = look_at_best(job, err);
+    if (rc < 0)
+        mtlm_best_checkpoint_free(best);
+    if (rc < 0 && err->code != MTLM_EXIT_INPUT)
+        return -1;
+    if (rc < 0)
+        fprintf(stderr, "mtlm-dag: %s; the best epoch is sought anew\n",
+                err->text);
+    if (best->scored > job->begin.iteration)
+        best->scored = job->begin.iteration;
+    return 0;
 }
 
 /* Gives all ranks what rank 0 has read. */
@@ -76,23 +100,14 @@ static void share(struct mtlm_job *job)
 
 int mtlm_job_best_find(struct mtlm_job *job, struct mtlm_error *err)
 {
-    struct mtlm_error why;
+    int rc = 0;
 
-    (void) err;
     if (!job->finetune || job->options.eval_only)
         return 0;
-    if (is_first(job) && job->begin_is_saved) {
-        if (mtlm_best_checkpoint_read(&job->best, job->options.save_dir, &why)
-            < 0)
-            fprintf(stderr, "mtlm-dag: %s; the best epoch is sought anew\n",
-                    why.text);
-        else if (!is_usable(job))
-            mtlm_best_checkpoint_free(&job->best);
-        if (job->best.scored > job->begin.iteration)
-            job->best.scored = job->begin.iteration;
-    }
+    if (is_first(job) && job->begin_is_saved)
+        rc = read_best(job, err);
     share(job);
-    return 0;
+    return rc;
 }
 
 bool mtlm_job_best_lacks_begin(const struct mtlm_job *job)
@@ -125,25 +140,54 @@ static int record(const struct mtlm_job *job, int64_t done,
     return rc;
 }
 
-int mtlm_job_best_offer(struct mtlm_job *job, int64_t done, double *score,
-                        bool saved, struct mtlm_error *err)
+/* Sets the best, and what was scored, to the iteration `done`. */
+static void take_scores(struct mtlm_job *job, int64_t done, const double *score)
 {
     struct mtlm_best_checkpoint *best = &job->best;
     const int last = best->scores - 1;
-    double lost = !saved;
 
-    mtlm_ranks_max_all(job->ranks, score, best->scores);
-    mtlm_ranks_max_all(job->ranks, &lost, 1);
-    if (score[last] < 0 || lost > 0 || done <= best->scored
-        || done % job->options.eval_interval)
-        return 0;
     if (best->iteration == 0 || score[last] > best->score[last]) {
         best->iteration = done;
         best->epoch = done / job->options.eval_interval;
         memcpy(best->score, score, best->scores * sizeof(*score));
     }
     best->scored = done;
-    return job->options.save_dir && is_first(job) ? record(job, done, err) : 0;
+}
+
+/* Whether --save's directory has the checkpoint of iteration `done`, unless
+ * saving failed. */
+static bool is_there(const struct mtlm_job *job, int64_t done)
+{
+    return !job->options.save_dir || done > job->begin.iteration
+           || job->begin_is_saved;
+}
+
+int mtlm_job_best_offer(struct mtlm_job *job, int64_t done, double *score,
+                        bool saved, struct mtlm_error *err)
+{
+    struct mtlm_best_checkpoint *best = &job->best;
+    const struct mtlm_best_checkpoint before = *best;
+    const int last = best->scores - 1;
+    double lost = !saved || !is_there(job, done), failed = 0, *kept;
+
+    mtlm_ranks_max_all(job->ranks, score, best->scores);
+    mtlm_ranks_max_all(job->ranks, &lost, 1);
+    if (score[last] < 0 || lost > 0 || done <= best->scored
+        || done % job->options.eval_interval)
+        return 0;
+    kept = mtlm_calloc(best->scores, sizeof(*kept));
+    memcpy(kept, best->score, best->scores * sizeof(*kept));
+    take_scores(job, done, score);
+    if (job->options.save_dir && is_first(job))
+        failed = record(job, done, err) < 0;
+    mtlm_ranks_max_all(job->ranks, &failed, 1);
+    /* --keep-last goes by the best of the file. */
+    if (failed > 0) {
+        *best = before;
+        memcpy(best->score, kept, best->scores * sizeof(*kept));
+    }
+    free(kept);
+    return failed > 0 && is_first(job) ? -1 : 0;
 }
 
 char *mtlm_job_best_text(const struct mtlm_job *job)

@@ -12,10 +12,13 @@
 
 #include "launch/checkpoint/checkpoint.h"
 #include "launch/checkpoint/job_checkpoint.h"
+#include "launch/job/job_finetune.h"
+#include "launch/options/option_table.h"
 #include "launch/options/options_trace.h"
 #include "models/weights/checkpoint_dir.h"
 #include "runtime/file/dir_lock.h"
 #include "runtime/file/disk.h"
+#include "runtime/file/json_file.h"
 
 static bool is_first(const struct mtlm_job *job)
 {
@@ -321,12 +324,40 @@ static int place_trace(struct mtlm_job *job, struct mtlm_error *err)
                           trace->first, trace->last, begin + 1, last);
 }
 
+/* Refuses to go on with a fine-tuning whose epochs had other iterations: the
+ * iteration of the checkpoint would be another place of another epoch. */
+static int check_epochs(const struct mtlm_job *job, struct mtlm_error *err)
+{
+    const struct mtlm_manifest *m = &job->loaded;
+    const struct mtlm_options *o = &job->options;
+    const char *kept = mtlm_json_file_text(
+        m->options, mtlm_option_name(MTLM_OPT_KEEP_LAST_BATCH));
+    int64_t batch, iterations;
+
+    if (!job->finetune || o->finetune || o->eval_only || m->iteration == 0)
+        return 0;
+    batch = m->samples / m->iteration;
+    iterations = mtlm_job_finetune_iterations(job, batch,
+                                              kept && strcmp(kept, "yes") == 0);
+    if (batch == o->global_batch_size && iterations == o->eval_interval)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "%s: its epochs have %" PRId64
+                          " iterations of %" PRId64
+                          " samples, those of this job %" PRId64 " of %" PRId64
+                          " (--global-batch-size, --keep-last-batch)",
+                          job->load_path, iterations, batch, o->eval_interval,
+                          o->global_batch_size);
+}
+
 int mtlm_job_checkpoint_check(struct mtlm_job *job, struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
 
     if (!job->load_path)
         return place_trace(job, err);
+    if (check_epochs(job, err) < 0)
+        return -1;
     if (mtlm_checkpoint_settings_check(job, job->loaded.settings,
                                        job->load_path, err)
             < 0

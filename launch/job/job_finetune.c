@@ -155,14 +155,22 @@ static int open_devs(struct mtlm_job *job, struct mtlm_error *err)
     return rc;
 }
 
+int64_t mtlm_job_finetune_iterations(const struct mtlm_job *job, int64_t batch,
+                                     bool keep_last)
+{
+    const struct mtlm_job_finetune *f = job->finetune;
+    const int64_t more = keep_last ? batch - 1 : 0;
+
+    return f->train && batch > 0 ? (f->batches.epoch + more) / batch : 0;
+}
+
 /* Sets the batches of an epoch.  Returns the iterations. */
 static int64_t count_epoch(struct mtlm_job *job)
 {
     const struct mtlm_options *o = &job->options;
     struct mtlm_job_finetune *f = job->finetune;
-    const int64_t more = o->keep_last_batch ? o->global_batch_size - 1 : 0;
-    const int64_t iterations =
-        f->train ? (f->batches.epoch + more) / o->global_batch_size : 0;
+    const int64_t iterations = mtlm_job_finetune_iterations(
+        job, o->global_batch_size, o->keep_last_batch);
 
     f->epoch_samples = iterations * o->global_batch_size;
     return iterations;

@@ -30,6 +30,11 @@ struct mtlm_job_finetune {
  * options. */
 int mtlm_job_finetune_open(struct mtlm_job *job, struct mtlm_error *err);
 
+/* Returns the iterations of an epoch of batches; keep_last: as
+ * --keep-last-batch.  0: the job only evaluates. */
+int64_t mtlm_job_finetune_iterations(const struct mtlm_job *job, int64_t batch,
+                                     bool keep_last);
+
 /* Prints the task and its data.  For rank 0. */
 void mtlm_job_finetune_print(const struct mtlm_job *job);
 

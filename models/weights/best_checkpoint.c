@@ -23,6 +23,24 @@ static char *path_in(const char *dir)
 
 /* ---- to JSON ---- */
 
+/* A name with bytes that JSON cannot hold gets question marks: nobody reads the
+ * name back. */
+static json_t *name_json(const char *name)
+{
+    json_t *json = json_string(name);
+    char *plain;
+
+    if (json)
+        return json;
+    plain = mtlm_strdup(name);
+    for (char *c = plain; *c; c++)
+        if ((unsigned char) *c >= 0x80)
+            *c = '?';
+    json = json_string(plain);
+    free(plain);
+    return json;
+}
+
 static json_t *best_json(const struct mtlm_best_checkpoint *best,
                          const char *const *name)
 {
@@ -31,8 +49,9 @@ static json_t *best_json(const struct mtlm_best_checkpoint *best,
 
     snprintf(data, sizeof(data), "%016" PRIx64, best->data);
     for (int i = 0; i < best->scores; i++)
-        json_array_append_new(scores, json_pack("{s:s,s:f}", "name", name[i],
-                                                "value", best->score[i]));
+        json_array_append_new(scores,
+                              json_pack("{s:o,s:f}", "name", name_json(name[i]),
+                                        "value", best->score[i]));
     return json_pack("{s:I,s:I,s:o,s:I,s:s}", "iteration",
                      (json_int_t) best->iteration, "epoch",
                      (json_int_t) best->epoch, "scores", scores, "scored",

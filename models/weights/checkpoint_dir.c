@@ -256,6 +256,17 @@ void mtlm_checkpoint_dir_discard(const char *dir, int64_t iteration)
         closedir(d);
 }
 
+void mtlm_checkpoint_list_forget(struct mtlm_checkpoint_list *list,
+                                 int64_t iteration)
+{
+    int n = 0;
+
+    for (int i = 0; i < list->n; i++)
+        if (list->id[i].iteration != iteration)
+            list->id[n++] = list->id[i];
+    list->n = n;
+}
+
 /* A checkpoint unreadable now, or by this program, may be good. */
 enum health { WHOLE, DAMAGED, UNKNOWN };
 

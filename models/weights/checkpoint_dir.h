@@ -19,6 +19,10 @@ struct mtlm_checkpoint_list {
     int n;
 };
 
+/* Removes the checkpoints of an iteration from the list. */
+void mtlm_checkpoint_list_forget(struct mtlm_checkpoint_list *list,
+                                 int64_t iteration);
+
 /* Finds the newest checkpoint before `before`, or of all (NULL).  Returns 1
  * when there is one; 0 when there is none, or no such directory.  Returns -1
  * when dir is no directory (MTLM_EXIT_INPUT) or unreadable (MTLM_EXIT_IO). */

@@ -55,37 +55,23 @@ static int check_file(const struct mtlm_manifest_file *file, const char *path,
                           path, file->bytes, bytes);
 }
 
-enum { PIECE_BYTES = 4 << 20 }; /* read at a time */
-
-/* Hashes all bytes. */
-static uint64_t hash_of(const struct mtlm_mapped_file *map)
+static void add_piece(void *state, const void *data, size_t bytes)
 {
-    XXH3_state_t *state = mtlm_hash_begin();
-
-    for (int64_t at = 0; at < map->bytes; at += PIECE_BYTES) {
-        const int64_t left = map->bytes - at;
-        const int64_t n = left < PIECE_BYTES ? left : PIECE_BYTES;
-
-        XXH3_64bits_update(state, map->data + at, n);
-        mtlm_mapped_file_forget(map->data + at, n);
-    }
-    return mtlm_hash_end(state);
+    XXH3_64bits_update(state, data, bytes);
 }
 
 int mtlm_manifest_verify(const struct mtlm_manifest_file *file, const char *dir,
                          struct mtlm_error *err)
 {
     char *path = mtlm_sprintf("%s/%s", dir, file->name);
-    struct mtlm_mapped_file map = {0};
-    int rc = mtlm_mapped_file_open(&map, path, err);
-    const int64_t bytes = map.bytes;
+    XXH3_state_t *state = mtlm_hash_begin();
+    int64_t bytes;
+    int rc = mtlm_mapped_file_each_piece(path, file->bytes, add_piece, state,
+                                         &bytes, err);
+    const bool same = mtlm_hash_end(state) == file->hash;
 
-    if (rc == 0) {
-        const bool whole = bytes == file->bytes && hash_of(&map) == file->hash;
-
-        mtlm_mapped_file_close(&map);
-        rc = check_file(file, path, whole, bytes, err);
-    }
+    if (rc == 0)
+        rc = check_file(file, path, same && bytes == file->bytes, bytes, err);
     free(path);
     return rc;
 }

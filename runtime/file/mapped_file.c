@@ -38,7 +38,9 @@ static void on_sigbus(int sig, siginfo_t *info, void *context)
             const struct iovec line[] = {
                 piece(program_invocation_short_name), piece(": "),
                 piece(f->path),
-                piece(": the file became shorter while it was being read\n")};
+                piece(
+                    ": the file became shorter while it was being read, or the "
+                    "disk failed\n")};
 
             if (writev(STDERR_FILENO, line, 4) < 0)
                 _exit(MTLM_EXIT_INPUT);
@@ -150,6 +152,41 @@ int mtlm_mapped_file_read(struct mtlm_mapped_file *file, const char *path,
     file->path = mtlm_strdup(path);
     if (rc < 0)
         mtlm_mapped_file_close(file);
+    return rc;
+}
+
+/* Returns the bytes that were read, or -1 with errno. */
+static int64_t read_pieces(int fd, mtlm_mapped_file_take *take, void *arg)
+{
+    enum { PIECE_BYTES = 4 << 20 };
+    void *piece = mtlm_calloc(PIECE_BYTES, 1);
+    int64_t all = 0;
+    ssize_t n;
+
+    while ((n = mtlm_disk_read(fd, piece, PIECE_BYTES)) > 0) {
+        take(arg, piece, n);
+        all += n;
+    }
+    free(piece);
+    return n < 0 ? -1 : all;
+}
+
+int mtlm_mapped_file_each_piece(const char *path, int64_t bytes,
+                                mtlm_mapped_file_take *take, void *arg,
+                                int64_t *found, struct mtlm_error *err)
+{
+    struct stat st;
+    const int fd = open_file(path, &st, err);
+    int rc = 0;
+
+    if (fd < 0)
+        return -1;
+    *found = st.st_size;
+    if (*found == bytes)
+        *found = read_pieces(fd, take, arg);
+    if (*found < 0)
+        rc = mtlm_disk_cannot_read(path, err);
+    close(fd);
     return rc;
 }
 

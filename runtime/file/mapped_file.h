@@ -1,6 +1,7 @@
 #ifndef MTLM_MAPPED_FILE_H
 #define MTLM_MAPPED_FILE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "runtime/base/error.h"
@@ -32,6 +33,15 @@ int mtlm_mapped_file_open(struct mtlm_mapped_file *file, const char *path,
  * mtlm_mapped_file_open(); MTLM_EXIT_INPUT, too, for a larger file. */
 int mtlm_mapped_file_read(struct mtlm_mapped_file *file, const char *path,
                           int64_t max_bytes, struct mtlm_error *err);
+
+/* Reads a file piece by piece: take(arg, data, n) gets each of them.  Sets
+ * *found to the size of the file.  Does not read a file of another size than
+ * bytes.  Fails like mtlm_mapped_file_open(): a failing disk is an error here,
+ * and ends a process that maps the file. */
+typedef void mtlm_mapped_file_take(void *arg, const void *data, size_t bytes);
+int mtlm_mapped_file_each_piece(const char *path, int64_t bytes,
+                                mtlm_mapped_file_take *take, void *arg,
+                                int64_t *found, struct mtlm_error *err);
 
 /* Releases the pages of these bytes until the next read: large files must not
  * accumulate in memory. */

@@ -68,6 +68,21 @@ int mtlm_mapped_file_read(struct mtlm_mapped_file *file, const char *path,
     return mtlm_mapped_file_open(file, path, err);
 }
 
+int mtlm_mapped_file_each_piece(const char *path, int64_t bytes,
+                                mtlm_mapped_file_take *take, void *arg,
+                                int64_t *found, struct mtlm_error *err)
+{
+    struct mtlm_mapped_file file;
+
+    if (mtlm_mapped_file_open(&file, path, err) < 0)
+        return -1;
+    *found = file.bytes;
+    if (file.bytes == bytes)
+        take(arg, file.data, (size_t) bytes);
+    mtlm_mapped_file_close(&file);
+    return 0;
+}
+
 /* It has no pages that the system could take back. */
 void mtlm_mapped_file_forget(const void *data, int64_t bytes)
 {

@@ -1,8 +1,10 @@
 /* A checkpoint on the disk: what is damaged is found and named. */
 #include "config.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -126,6 +128,38 @@ static void test_exchanged_files_are_found(void **state)
     free(data);
 }
 
+/* A disk that fails: reads of files of weights. */
+static bool disk_fails;
+
+ssize_t __real_read(int fd, void *data, size_t bytes);
+ssize_t __wrap_read(int fd, void *data, size_t bytes);
+
+ssize_t __wrap_read(int fd, void *data, size_t bytes)
+{
+    char link[64], path[300] = "";
+
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    if (disk_fails && readlink(link, path, sizeof(path) - 1) > 0
+        && strstr(path, CHECKPOINT_FILE)) {
+        errno = EIO;
+        return -1;
+    }
+    return __real_read(fd, data, bytes);
+}
+
+static void test_a_failing_disk_is_an_error_and_no_end(void **state)
+{
+    struct mtlm_error err;
+
+    (void) state;
+    disk_fails = true;
+    assert_int_equal(checkpoint_check(files_path("one"), &err), -1);
+    disk_fails = false;
+    assert_int_equal(err.code, MTLM_EXIT_IO);
+    assert_non_null(strstr(err.text, CHECKPOINT_FILE ": Input/output error"));
+    assert_int_equal(checkpoint_check(files_path("one"), NULL), 0);
+}
+
 /* A file that is there and cannot be read now is not a damaged one. */
 static void test_what_cannot_be_read_is_not_damaged(void **state)
 {
@@ -231,6 +265,7 @@ int main(void)
         cmocka_unit_test(test_what_is_written_is_read),
         cmocka_unit_test(test_every_truncation_and_every_flipped_bit_is_found),
         cmocka_unit_test(test_exchanged_files_are_found),
+        cmocka_unit_test(test_a_failing_disk_is_an_error_and_no_end),
         cmocka_unit_test(test_what_cannot_be_read_is_not_damaged),
         cmocka_unit_test(test_huge_files_are_found_at_once),
         cmocka_unit_test(test_names_that_lead_elsewhere_are_refused),

@@ -7,6 +7,15 @@ set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 . "${srcdir:-.}/tests/mpi/finetune_data.sh"
 
+# refused CODE TEXT OPTION...: in one line.
+refused() {
+    local code=$1 text=$2
+    shift 2
+    job 1 "$@"
+    [ "$rc" -eq "$code" ] && one_sentence && grep -qF -- "$text" err \
+        || fail "$*: $rc, $(cat err)"
+}
+
 # by_heart TASK EPOCHS LEAST DATA: fine-tunes and evaluates on the same data.  The
 # last score must be LEAST or more, which is far above chance.
 by_heart() {
@@ -86,6 +95,16 @@ grep -q "^best: epoch $best of 4, ${dev[mnli]}: accuracy [0-9.]* %$" out \
 # its evaluation: that is caught up.
 of+=(--save tuned --keep-last 2)
 well 1 "${of[@]}" --exit-interval 6
+refused 2 'its epochs have 3 iterations of 24 samples, those of this job 4 of 16' \
+    "${of[@]}" --load tuned --global-batch-size 16
+# What cannot be read now may name the best epoch: --keep-last must not remove it.
+mv tuned/best.json kept.json
+ln -s "$(printf 'x%.0s' {1..300})" tuned/best.json # unreadable, for root, too
+refused 4 'tuned/best.json: File name too long' "${of[@]}" --load tuned
+mv kept.json tuned/best.json
+# The best checkpoint of a directory is one of that directory.
+well 1 "${of[@]}" --load tuned --save other --summary-text --exit-interval 7
+! grep -qs '"iteration": 6' other/best.json || fail "other/best.json: $(cat other/best.json)"
 sed -i 's/"scored": 6/"scored": 3/' tuned/best.json
 well 1 "${of[@]}" --load tuned --weight-hash
 grep 'weight hash' out | diff whole.hash - || fail 'a run in two pieces has other weights'
@@ -119,14 +138,6 @@ for seed in 5 6; do
 done
 cmp -s head.5 head.6 && fail 'an old head is trained on'
 
-# refused CODE TEXT OPTION...: in one line.
-refused() {
-    local code=$1 text=$2
-    shift 2
-    job 1 "$@"
-    [ "$rc" -eq "$code" ] && one_sentence && grep -qF -- "$text" err \
-        || fail "$*: $rc, $(cat err)"
-}
 of=(--task mnli "${tune[@]}" --train-data "${train[mnli]}" --valid-data "${dev[mnli]}")
 refused 2 'was saved with --hidden-size 64, this job has 128' "${of[@]}" --hidden-size 128
 head -40 made/vocab.txt >few.txt
