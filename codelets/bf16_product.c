@@ -66,6 +66,11 @@ bool mtlm_bf16_product_by_amx(void)
     return way == BY_AMX;
 }
 
+double mtlm_bf16_product_bytes_of_amx(int64_t m, int64_t k)
+{
+    return mtlm_amx_product_bytes(m, k);
+}
+
 const char *mtlm_bf16_product_describe(char *text, size_t bytes)
 {
     const dnnl_version_t *version = dnnl_version();

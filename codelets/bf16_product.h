@@ -32,6 +32,10 @@ bool mtlm_bf16_product_here(void);
 /* Whether products are by AMX. */
 bool mtlm_bf16_product_by_amx(void);
 
+/* Returns about how many bytes of scratch a product by AMX touches; m, k as
+ * below. */
+double mtlm_bf16_product_bytes_of_amx(int64_t m, int64_t k);
+
 /* Computes C = op(A) op(B) (+ bias) (+ C), row-major: C [m, n], op(A) [m, k],
  * op(B) [k, n], bias [n] or NULL; stored rows are contiguous.  An fp32 C has
  * no bias and no packed B.  op(A) is A
@@ -91,6 +95,13 @@ static inline bool mtlm_bf16_product_here(void)
 static inline bool mtlm_bf16_product_by_amx(void)
 {
     return false;
+}
+
+/* Never called. */
+static inline double mtlm_bf16_product_bytes_of_amx(int64_t m, int64_t k)
+{
+    (void) m, (void) k;
+    return 0;
 }
 
 /* Never called. */

@@ -31,6 +31,11 @@ static mtlm_kernel *kernel_of(const struct mtlm_call *call)
                : op->cpu;
 }
 
+bool mtlm_value_is_bf16(const struct mtlm_call *call)
+{
+    return kernel_of(call) != mtlm_ops[call->kind]->cpu;
+}
+
 static bool is_wide(const struct mtlm_call *call, int i)
 {
     const struct mtlm_op *op = mtlm_ops[call->kind];

@@ -4,6 +4,8 @@
 /* Runs CPU kernels on operands of any value type.  The kernels compute in
  * mtlm_real. */
 
+#include <stdbool.h>
+
 #include "codelets/op.h"
 
 /* Runs the CPU kernel of call and its next calls.  ptr: n_operands pointers to
@@ -14,6 +16,9 @@
  * part. */
 void mtlm_value_run_cpu(void *const ptr[], const struct mtlm_call *call,
                         const struct mtlm_context *context);
+
+/* Whether the operation's kernel on bf16 runs the call. */
+bool mtlm_value_is_bf16(const struct mtlm_call *call);
 
 /* Returns the bytes of context->wide that mtlm_value_run_cpu() takes. */
 size_t mtlm_value_wide_bytes(const struct mtlm_call *call);

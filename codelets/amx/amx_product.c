@@ -219,6 +219,15 @@ static void compute_bf16(const struct mtlm_amx_product *p,
     }
 }
 
+double mtlm_amx_product_bytes(int64_t m, int64_t k)
+{
+    const double rows = (double) mtlm_least(m, ROWS);
+
+    return sizeof(uint16_t)
+               * (rows * mtlm_least(k, MOST_TERMS) + (double) GROUP * PANEL)
+           + (k > MOST_TERMS ? sizeof(float) * rows * COLS : 0);
+}
+
 void mtlm_amx_product(const struct mtlm_amx_product *product,
                       struct mtlm_scratch *scratch)
 {

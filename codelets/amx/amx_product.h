@@ -34,6 +34,10 @@ struct mtlm_amx_product {
 void mtlm_amx_product(const struct mtlm_amx_product *product,
                       struct mtlm_scratch *scratch);
 
+/* Returns about how many bytes of scratch a product of m rows and k terms
+ * touches. */
+double mtlm_amx_product_bytes(int64_t m, int64_t k);
+
 /* Returns whether mtlm_amx_product_pack() can pack B [k, n]. */
 bool mtlm_amx_product_packs(int64_t k, int64_t n);
 

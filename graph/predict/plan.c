@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "codelets/attention/attention_fused.h"
+#include "codelets/bf16_product.h"
 #include "codelets/value.h"
 #include "graph/build/offload.h"
 #include "graph/build/offload_inputs.h"
@@ -16,6 +17,7 @@
 #include "graph/predict/plan.h"
 #include "graph/predict/plan_work.h"
 #include "graph/predict/published_memory.h"
+#include "runtime/base/memory.h"
 #include "runtime/machine/gpu.h"
 
 /* Bytes of a submitted task or message (StarPU's task, our argument, edges),
@@ -143,11 +145,13 @@ static double staged_bytes(const struct mtlm_program *program, bool nccl)
     return bytes;
 }
 
-/* Returns the bytes of the packed panel of an m x n x k product, from its
+/* Returns the bytes of the packed panels of an m x n x k product, from its
  * output [m, n] and its 2 m n k operations. */
-static double blas_bytes(const struct mtlm_node *node)
+static double panel_bytes(const struct mtlm_node *node)
 {
     const struct mtlm_op *op = mtlm_ops[node->call.kind];
+    const bool amx =
+        mtlm_bf16_product_by_amx() && mtlm_value_is_bf16(&node->call);
     struct mtlm_call call = node->call;
     double most = 0;
 
@@ -157,24 +161,48 @@ static double blas_bytes(const struct mtlm_node *node)
 
         if (op->access[i] != MTLM_R && mtlm_shape_elems(y) > 0) {
             const double k = mtlm_call_flops(&call) / 2 / mtlm_shape_elems(y);
+            const int64_t m = mtlm_shape_rows(y);
 
-            most = fmax(most, mtlm_shape_rows(y) * fmin(k, BLAS_PANEL));
+            most =
+                fmax(most, amx ? mtlm_bf16_product_bytes_of_amx(m, k)
+                               : sizeof(mtlm_real) * m * fmin(k, BLAS_PANEL));
         }
     }
-    return sizeof(mtlm_real) * most;
+    return most;
 }
 
-/* Returns the bytes of scratch in which all workers initialise 16-bit tensors
- * as floats.  The scratch stays while a checkpoint is read.
- */
-static double init_bytes(const struct mtlm_program *program)
+static int compare_bytes(const void *a, const void *b)
+{
+    const double x = *(const double *) a, y = *(const double *) b;
+
+    return (x < y) - (x > y);
+}
+
+/* Whether a CPU runs the node; no_gpu_has: beside a GPU. */
+static bool runs_on_cpu(const struct mtlm_node *node, bool no_gpu_has)
+{
+    return !no_gpu_has || !mtlm_ops[node->call.kind]->cuda;
+}
+
+/* Returns the bytes of scratch in which all workers widen 16-bit operands:
+ * least of each, and those of the nodes that initialise tensors.  Such a node
+ * runs once, so the largest ones run on different workers at most.  The scratch
+ * stays while a checkpoint is read. */
+static double init_bytes(const struct mtlm_program *program, bool no_gpu_has,
+                         double least)
 {
     const struct mtlm_list *list = &program->init_list;
-    double wide = 0;
+    const int workers = program->config.layout.workers;
+    double *bytes = mtlm_calloc(list->n + workers, sizeof(*bytes)), sum = 0;
 
     for (int i = 0; i < list->n; i++)
-        wide = fmax(wide, mtlm_value_wide_bytes(&list->node[i]->call));
-    return wide * program->config.layout.workers;
+        if (runs_on_cpu(list->node[i], no_gpu_has))
+            bytes[i] = mtlm_value_wide_bytes(&list->node[i]->call);
+    qsort(bytes, list->n + workers, sizeof(*bytes), compare_bytes);
+    for (int w = 0; w < workers; w++)
+        sum += fmax(least, bytes[w]);
+    free(bytes);
+    return sum;
 }
 
 /* Returns the bytes of scratch of all workers' CPU kernels; no_gpu_has: only of
@@ -182,18 +210,20 @@ static double init_bytes(const struct mtlm_program *program)
 static double kernel_bytes(const struct mtlm_program *program, bool no_gpu_has)
 {
     const struct mtlm_graph *graph = program->graph;
-    double blas = 0, kernel = 0, wide = 0;
+    double panels = 0, kernel = 0, wide = 0;
 
     for (int i = 0; i < graph->all.n; i++) {
         const struct mtlm_node *node = graph->all.node[i];
 
-        if (no_gpu_has && mtlm_ops[node->call.kind]->cuda)
+        if (!runs_on_cpu(node, no_gpu_has))
             continue;
-        blas = fmax(blas, blas_bytes(node));
+        panels = fmax(panels, panel_bytes(node));
         kernel = fmax(kernel, mtlm_value_kernel_bytes(&node->call));
-        wide = fmax(wide, mtlm_value_wide_bytes(&node->call));
+        if (node->phase != MTLM_PHASE_INIT)
+            wide = fmax(wide, mtlm_value_wide_bytes(&node->call));
     }
-    return (blas + kernel + wide) * program->config.layout.workers;
+    return (panels + kernel) * program->config.layout.workers
+           + init_bytes(program, no_gpu_has, wide);
 }
 
 /* Returns the bytes of cuDNN's workspace for attention; all calls of a rank
@@ -345,8 +375,8 @@ struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
         + HANDLE_BYTES * slots + graph_bytes(program->graph) + kernels
         + scratch;
     /* Allocated only after a checkpoint is read. */
-    later = plan.activation_bytes + kernels - init_bytes(program) + scratch
-            + 2 * TASK_BYTES * plan.tasks;
+    later = plan.activation_bytes + kernels - init_bytes(program, false, 0)
+            + scratch + 2 * TASK_BYTES * plan.tasks;
     beyond = fmax(0, load - later);
     plan.runtime_bytes += beyond;
     plan.gpu_load_bytes = load - beyond;

@@ -114,6 +114,8 @@ int mtlm_job_layout_choose(struct mtlm_job *job, struct mtlm_error *err)
 {
     struct mtlm_options *o = &job->options;
     const int workers = most(job->ranks, job->workers);
+    /* Before anything that may fail on some ranks only. */
+    const bool bf16_here = mtlm_ranks_min(job->ranks, mtlm_bf16_product_here());
 
     find_hosts(job);
     job->wish = mtlm_layout_choice_wish(o, workers);
@@ -131,9 +133,8 @@ int mtlm_job_layout_choose(struct mtlm_job *job, struct mtlm_error *err)
                                    err)
                < 0
         || check_published(job, err) < 0
-        || mtlm_pack_choice_make(
-               o, &job->wish, &job->hosts, &job->choice,
-               mtlm_ranks_min(job->ranks, mtlm_bf16_product_here()), err)
+        || mtlm_pack_choice_make(o, &job->wish, &job->hosts, &job->choice,
+                                 bf16_here, err)
                < 0
         || (job->wish.config.packing != MTLM_PACKING_NO
             && check_memory(job, err) < 0))

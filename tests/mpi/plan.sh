@@ -37,6 +37,10 @@ if ! sanitized; then
     ! full_tier || near 1 --model bert-tiny --train-iters $iters --eval-iters 1
     # Operands of 16 bit are floats while a kernel runs.
     near 1 --model gpt-tiny --bf16 --train-iters $iters --eval-iters 1
+    # What a worker holds of a product by AMX does not grow with the vocabulary.
+    ! grep -q 'multiply by AMX' out || near 1 --model gpt-tiny --num-layers 2 --bf16 \
+        --vocab-size 50000 --seq-length 128 --global-batch-size 32 --micro-batch-size 1 \
+        --workers 8 --train-iters 2 --eval-iters 0
     # Packed copies of weights, where the processor multiplies bf16.
     near 1 --model gpt-tiny --bf16 --global-batch-size 64 \
         --train-iters $iters --eval-iters 0
