@@ -42,6 +42,25 @@ static const char *choose(struct mtlm_job *job, bool anew)
     return mtlm_blas_name[(int) mtlm_ranks_sum(job->ranks, choice)];
 }
 
+/* Returns the library of that choice, or the default where a rank's machine
+ * lacks the library. */
+static const char *choose_for_all(struct mtlm_job *job, bool anew)
+{
+    const char *library = choose(job, anew);
+    struct mtlm_blas_trial trial;
+    struct mtlm_error why;
+    bool works = true;
+
+    if (!mtlm_blas_is_default(library))
+        works = mtlm_blas_try(library, false, &trial, &why) == 0;
+    if (!works)
+        fprintf(stderr, "mtlm-dag: %s; all ranks take the default BLAS\n",
+                why.text);
+    return mtlm_ranks_min(job->ranks, works)
+               ? library
+               : mtlm_blas_name[MTLM_BLAS_DEFAULT];
+}
+
 int mtlm_job_blas_choose(struct mtlm_job *job, struct mtlm_error *err)
 {
     const char *wish = find_wish(&job->options), *library = wish;
@@ -51,8 +70,8 @@ int mtlm_job_blas_choose(struct mtlm_job *job, struct mtlm_error *err)
     if (job->gpu >= 0 || job->options.cluster_file)
         return 0;
     if (anew || strcmp(wish, "auto") == 0)
-        library = choose(job, anew);
-    else if (!is_library(wish))
+        return mtlm_blas_use(choose_for_all(job, anew), err);
+    if (!is_library(wish))
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,
             "%s is '%s', it must be auto, measure, default, "

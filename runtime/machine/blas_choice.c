@@ -25,11 +25,15 @@ enum { METHOD = 2 };
 /* Another library must be faster than the default by this factor. */
 static const double gain = 1.03;
 
+/* Variables that forbid instructions to libraries. */
+static const char *const limits[] = {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA",
+                                     "MKL_ENABLE_INSTRUCTIONS"};
+
 /* Describes the processor, with the instructions that libraries look for.  The
  * caller frees the text. */
 static char *describe_processor(void)
 {
-    char line[256], name[128] = "", features[64] = "";
+    char line[256], name[128] = "", features[64] = "", *text;
     FILE *file = fopen("/proc/cpuinfo", "r");
     struct utsname system = {0};
 
@@ -46,7 +50,14 @@ static char *describe_processor(void)
              __builtin_cpu_supports("avx512vl") ? " avx512vl" : "");
 #endif
     uname(&system);
-    return mtlm_sprintf("%s %s%s", system.machine, name, features);
+    text = mtlm_sprintf("%s %s%s", system.machine, name, features);
+    for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
+        const char *limit = getenv(limits[i]);
+
+        if (limit && *limit)
+            text = mtlm_join(text, " ", limit);
+    }
+    return text;
 }
 
 /* What the choice goes by. */
