@@ -31,6 +31,8 @@ static int64_t turn_ns;          /* when the thread last had a turn of MPI */
 static int64_t job_ns;           /* of the last progress of any rank */
 static int64_t stuck_tasks, stuck_ns; /* ended tasks, unchanged since */
 static int64_t held_tasks, held_ns;   /* begun tasks, unchanged since */
+static int64_t ended_tasks, ended_ns; /* of busy workers, unchanged since */
+static int64_t longest_ns;            /* between two ends of tasks */
 
 /* What the launcher says.  The thread reads no environment: others write it. */
 static int launched_rank, launched_size;
@@ -55,7 +57,7 @@ static void shift_times(int64_t late)
     const int64_t now = mtlm_now_ns();
 
     turn_ns = turn_ns + late < now ? turn_ns + late : now;
-    stuck_ns = held_ns = now;
+    stuck_ns = held_ns = ended_ns = now;
     mtlm_activity_shift(late);
     if (pulse)
         mtlm_pulse_shift(pulse, late);
@@ -108,13 +110,31 @@ static void judge_disk(const struct mtlm_activity *seen)
     end_late_job(seen->disk_ns * 1e-9, "a call of the disk to return", why);
 }
 
-/* After a signal the job waits for its tasks, which may hang. */
+/* Returns the longest time between the ends of two tasks so far, while workers
+ * were busy. */
+static int64_t longest_task(int64_t now, int64_t tasks)
+{
+    const bool busy = mtlm_machine_busy();
+
+    if (busy && tasks != ended_tasks && now - ended_ns > longest_ns)
+        longest_ns = now - ended_ns;
+    if (!busy || tasks != ended_tasks) {
+        ended_tasks = tasks;
+        ended_ns = now;
+    }
+    return longest_ns;
+}
+
+/* After a signal the job waits for its tasks, which may hang.  A task may take
+ * twice as long as others did. */
 static void judge_tasks(void)
 {
     const int64_t now = mtlm_now_ns(), tasks = mtlm_activity_tasks();
-    const int64_t most = limit_ns < MTLM_STUCK_S * 1e9
-                             ? limit_ns
-                             : (int64_t) (MTLM_STUCK_S * 1e9);
+    const int64_t least = limit_ns < MTLM_STUCK_S * 1e9
+                              ? limit_ns
+                              : (int64_t) (MTLM_STUCK_S * 1e9);
+    const int64_t twice = 2 * longest_task(now, tasks);
+    const int64_t most = twice > least ? twice : least;
 
     if (mtlm_stop_requested() < MTLM_STOP_SIGNAL || tasks != stuck_tasks
         || !mtlm_machine_busy()) {

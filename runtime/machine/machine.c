@@ -92,10 +92,12 @@ void mtlm_machine_count_message(int change)
 }
 
 /* Returns the CPU worker of this number among those that compute; -1: there is
- * none. */
+ * none, or a GPU computes: a task with a CUDA kernel does not run on a CPU. */
 static int compute_worker(int number)
 {
-    const int id = starpu_worker_get_by_type(STARPU_CPU_WORKER, number);
+    const int id = starpu_cuda_worker_get_count() > 0
+                       ? -1
+                       : starpu_worker_get_by_type(STARPU_CPU_WORKER, number);
 
     return id == message_worker ? -1 : id;
 }
