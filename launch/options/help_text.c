@@ -43,11 +43,11 @@ static const char begin[] =
     "\n"
     "A value comes from the command line, else from the file of --config, "
     "else\n"
-    "from the preset of --model, else from the defaults below. Options have "
+    "from the preset of --model, else from the checkpoint of --load, else from "
     "the\n"
-    "names of Megatron-LM. Command lines for Megatron-LM work, with a note or "
-    "a\n"
-    "refusal for each option that differs here.\n";
+    "defaults below. Options have the names of Megatron-LM. Command lines for\n"
+    "Megatron-LM work, with a note or a refusal for each option that differs "
+    "here.\n";
 
 static const char end[] =
     "\n"

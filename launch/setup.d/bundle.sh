@@ -16,13 +16,14 @@ BUNDLE_CUDA='^lib(cuda|cudart|cublas|cublasLt|cusparse|cusolver|nvJitLink|nvrtc|
 
 # Compiles in build-bundle/ and sets BUILD.
 bundle_compile() {
-    local log=$CACHE/log/bundle.log
-    "$LAUNCH/setup" --tests --with-cuda
+    local log=$CACHE/log/bundle.log option=--without-cuda
+    ! cuda_there || option=--with-cuda
+    "$LAUNCH/setup" --tests "$option"
     BUILD=$ROOT/build-bundle
     : >"$log"
     mkdir -p "$BUILD"
-    if [ ! -e "$BUILD/Makefile" ]; then
-        step "configuring in build-bundle/" "$log" bundle_configure
+    if ! bundle_is_configured "$option"; then
+        step "configuring in build-bundle/" "$log" bundle_configure "$option"
     fi
     # One after the other: "all" is a make of its own, which would compile the
     # files of the programs a second time beside this one.
@@ -31,10 +32,23 @@ bundle_compile() {
         $BUNDLE_PROGRAMS
 }
 
-bundle_configure() {
-    cd "$BUILD" && ../configure --with-cuda --enable-portable=x86-64-v3 \
-        --with-starpu="$CACHE/$(cd "$CACHE" && echo starpu-*-cuda)"
+# bundle_starpu OPTION: the StarPU of a bundle --with-cuda or --without-cuda.
+bundle_starpu() {
+    case $1 in
+    --with-cuda) starpu_find cuda ;;
+    *) starpu_find cpu ;;
+    esac
 }
+
+# Whether build-bundle/ has the StarPU of that option.
+bundle_is_configured() {
+    grep -qsxF "STARPU_PREFIX = $(bundle_starpu "$1")" "$BUILD/Makefile"
+}
+
+bundle_configure() (
+    cd "$BUILD" && ../configure "$1" --enable-portable=x86-64-v3 \
+        --with-starpu="$(bundle_starpu "$1")"
+)
 
 # bundle_libraries DIR: what the programs and plug-ins in there are linked
 # with, as paths, each once.

@@ -46,6 +46,11 @@ jobs_default() {
     nproc 2>/dev/null || echo 2
 }
 
+# Whether this machine has a CUDA toolkit.
+cuda_there() {
+    [ -x "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" ]
+}
+
 # step TEXT LOG COMMAND...: runs COMMAND with its output in LOG (appended),
 # prints one line with the time it took, and a sign of life every 20 seconds.
 # Ends the script, with the end of the log on the screen, when it fails.

@@ -108,7 +108,7 @@ starpu_offered() {
         | grep . || printf '%s\n' "$all" | tail -n 1
 }
 
-starpu_download() {
+starpu_download() (
     cd "$1" || return
     apt_private apt-get source --download-only -y "starpu=$2" || true
-}
+)

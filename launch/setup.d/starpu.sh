@@ -50,8 +50,8 @@ starpu_build() {
     if ! flock -n 9; then
         say "  another set-up builds StarPU: waiting for it ..."
         flock 9
-        STARPU_PREFIX=$(starpu_find "$flavour") || STARPU_PREFIX=
     fi
+    STARPU_PREFIX=$(starpu_find "$flavour") || STARPU_PREFIX=
     [ -n "$STARPU_PREFIX" ] || starpu_build_locked "$flavour"
     exec 9>&-
 }
@@ -62,7 +62,6 @@ starpu_build_locked() {
     rm -rf "$work" && mkdir -p "$work" || die "cannot write to $work"
     starpu_source "$log"
     STARPU_PREFIX=$CACHE/starpu-${STARPU_VERSION%+dfsg}-$flavour
-    rm -rf "$STARPU_PREFIX"
     step "unpacking StarPU $STARPU_VERSION" "$log" \
         tar xf "$STARPU_TARBALL" -C "$work" --strip-components=1
     starpu_patch "$work" "$log" "$flavour"
@@ -72,7 +71,8 @@ starpu_build_locked() {
     STEP_COUNT="starpu_count $work/build" \
         step "compiling StarPU ($flavour, -j$JOBS)" "$log" \
         make -C "$work/build" -j"$JOBS"
-    step "installing StarPU" "$log" make -C "$work/build" install
+    # An older build serves its programs until this one is whole.
+    step "installing StarPU" "$log" starpu_install "$work/build"
     # Measures the buses of this machine once, before ranks do it at the
     # same moment.
     [ "$flavour" = sim ] \
@@ -82,6 +82,11 @@ starpu_build_locked() {
     cp "$log" "$STARPU_PREFIX/build.log"
     : >"$STARPU_PREFIX/.mtlm-recipe-$STARPU_RECIPE"
     say "  StarPU ($flavour): $STARPU_PREFIX"
+}
+
+starpu_install() {
+    rm -rf "$STARPU_PREFIX"
+    make -C "$1" install
 }
 
 starpu_count() {
@@ -105,7 +110,8 @@ starpu_patch() {
     done
 }
 
-starpu_configure() {
+# Runs in a shell of its own, which changes its directory.
+starpu_configure() (
     local flavour=$1 build=$2 prefix=$3
     local cuda=${CUDA_HOME:-/usr/local/cuda}
     set -- --prefix="$prefix" \
@@ -149,4 +155,4 @@ starpu_configure() {
         }
         ;;
     esac
-}
+)

@@ -167,7 +167,7 @@ class Calls:
     def _environment(self, policy, work):
         env = dict(os.environ, STARPU_SCHED=policy)
         if self.grid.how == "run" and work:
-            env["STARPU_HOME"] = work  # no performance models of other runs
+            env["STARPU_PERF_MODEL_DIR"] = work  # no performance models of other runs
         return env
 
     def _job(self, cell):

@@ -342,7 +342,10 @@ def variants(setting, version, case, blas, bf16=False):
     elif not bf16:
         # MKL, which current wheels contain, is slow on some processors.
         yield [lambda s: s] + [
-            lambda s, core=core: dataclasses.replace(s, blas=blas[0], core=core)
+            # Threads of OpenBLAS would share the core of the first one.
+            lambda s, core=core: dataclasses.replace(
+                s, blas=blas[0], core=core, bound=False
+            )
             for core in machine.blas_cores()[:1]
         ]
     if case.batch % 2 == 0 and setting.threads > 1:

@@ -21,6 +21,19 @@ for name in mtlm-dag mtlm-run mtlm-compare mtlm-preprocess mtlm-convert mtlm-rep
     find "$at" -path "*/man1/$name.1" | grep -q . || fail "no page of $name ($man)"
 done
 
+# The StarPU of launch/setup belongs to a user; others run the program, too.
+loads() { # PROGRAM DIRECTORY
+    ldd "$1" | grep -q "libstarpu-1.4.* => $2/lib" \
+        || fail "$1 does not load StarPU from $2: $(ldd "$1" | grep starpu)"
+}
+case $STARPU_PREFIX in
+*/mtlm-dag/starpu-1.4*)
+    loads "$at/bin/mtlm-dag" "$at/bin/../lib/mtlm-dag"
+    [ ! -x "$builddir/mtlm-dag-sim" ] || loads "$at/libexec/mtlm-dag/mtlm-dag-sim" \
+        "$at/libexec/mtlm-dag/../../lib/mtlm-dag/sim"
+    ;;
+esac
+
 cd "$dir" || exit 1
 unset srcdir
 PATH=$at/bin:$PATH

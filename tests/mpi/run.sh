@@ -19,6 +19,10 @@ fail() {
 rc=0
 "$run" -n 2 bash -c 'exit 3' || rc=$?
 [ "$rc" -eq 3 ] || fail "exit status $rc, expected 3"
+# A value of mpirun's options is no program.
+rc=0
+"$run" -n 2 --path "$PATH" -npernode 2 bash -c 'exit 3' || rc=$?
+[ "$rc" -eq 3 ] || fail "exit status $rc behind --path, expected 3"
 rc=0
 "$run" -n 2 "$work/nothing" 2>"$work/err" || rc=$?
 [ "$rc" -eq 2 ] || fail "exit status $rc without a program, expected 2"
