@@ -296,7 +296,8 @@ def page(result):
         f"{'bf16' if result['bf16'] else 'fp32'}. Each product has the greater "
         "rate of both programs on its shape, the best of some rounds in the same "
         "run. Attention counts in full, as in model FLOPs, at the mean rate of "
-        "the others. The share is floor / median time.",
+        "the others. The share is floor / median time; it is above 100 % where the "
+        "cores were slower while they measured the products.",
         "",
         floors(cases),
         "",
