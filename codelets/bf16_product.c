@@ -66,6 +66,19 @@ bool mtlm_bf16_product_by_amx(void)
     return way == BY_AMX;
 }
 
+int mtlm_bf16_product_way(void)
+{
+    choose_once();
+    return (int) way;
+}
+
+void mtlm_bf16_product_limit(int most)
+{
+    choose_once();
+    if ((int) way > most)
+        way = most;
+}
+
 double mtlm_bf16_product_bytes_of_amx(int64_t m, int64_t k)
 {
     return mtlm_amx_product_bytes(m, k);

@@ -32,6 +32,12 @@ bool mtlm_bf16_product_here(void);
 /* Whether products are by AMX. */
 bool mtlm_bf16_product_by_amx(void);
 
+/* Returns a number that is greater for better instructions, and forbids those
+ * of greater numbers: so ranks on different processors multiply, and plan,
+ * alike.  Call limit() before any product. */
+int mtlm_bf16_product_way(void);
+void mtlm_bf16_product_limit(int most);
+
 /* Returns about how many bytes of scratch a product by AMX touches; m, k as
  * below. */
 double mtlm_bf16_product_bytes_of_amx(int64_t m, int64_t k);
@@ -95,6 +101,16 @@ static inline bool mtlm_bf16_product_here(void)
 static inline bool mtlm_bf16_product_by_amx(void)
 {
     return false;
+}
+
+static inline int mtlm_bf16_product_way(void)
+{
+    return 0;
+}
+
+static inline void mtlm_bf16_product_limit(int most)
+{
+    (void) most;
 }
 
 /* Never called. */

@@ -114,9 +114,10 @@ int mtlm_job_layout_choose(struct mtlm_job *job, struct mtlm_error *err)
 {
     struct mtlm_options *o = &job->options;
     const int workers = most(job->ranks, job->workers);
-    /* Before anything that may fail on some ranks only. */
-    const bool bf16_here = mtlm_ranks_min(job->ranks, mtlm_bf16_product_here());
 
+    /* Ranks plan alike, whatever their processors. */
+    mtlm_bf16_product_limit(
+        (int) mtlm_ranks_min(job->ranks, mtlm_bf16_product_way()));
     find_hosts(job);
     job->wish = mtlm_layout_choice_wish(o, workers);
     if (o->cluster_file)
@@ -134,7 +135,7 @@ int mtlm_job_layout_choose(struct mtlm_job *job, struct mtlm_error *err)
                < 0
         || check_published(job, err) < 0
         || mtlm_pack_choice_make(o, &job->wish, &job->hosts, &job->choice,
-                                 bf16_here, err)
+                                 mtlm_bf16_product_here(), err)
                < 0
         || (job->wish.config.packing != MTLM_PACKING_NO
             && check_memory(job, err) < 0))

@@ -81,6 +81,13 @@ for isa in AVX512_CORE_BF16 AVX2; do
 done
 grep -q '^precision: bf16 .*; CPUs multiply in fp32: ' out \
     || fail "the forbidden instructions: $(grep '^precision:' out)"
+# All ranks multiply as the one with the least instructions.
+want=$(weight_hash out)
+timeout $((60 * TIME_SCALE)) $MPIRUN -q -n 1 "$program" "${model[@]}" --bf16 \
+    --pipeline-model-parallel-size 2 : -n 1 env ONEDNN_MAX_CPU_ISA=AVX2 "$program" \
+    "${model[@]}" --bf16 --pipeline-model-parallel-size 2 >out 2>err </dev/null
+[ -n "$want" ] && [ "$(weight_hash out)" = "$want" ] \
+    || fail "unequal processors: hash $(weight_hash out), not $want: $(cat err)"
 
 well 1 "${model[@]}"
 [ "$(weight_hash out)" != "$one" ] || fail "fp16 has the weights of fp32"
