@@ -58,6 +58,14 @@ build_simgrid_known() {
         || grep -qxF "STARPU_SIMGRID_PREFIX = $SIMGRID_PREFIX" build/Makefile
 }
 
+# Whether build/ has a StarPU with SimGrid that an older recipe made.
+build_simgrid_outdated() {
+    local prefix
+    prefix=$(sed -n 's/^STARPU_SIMGRID_PREFIX = //p' "$ROOT/build/Makefile" \
+        2>/dev/null) || return 1
+    [ -n "$prefix" ] && starpu_outdated "$prefix"
+}
+
 build_configure() {
     (cd build && ../configure --with-starpu="$STARPU_PREFIX" \
         ${SIMGRID_PREFIX:+--with-starpu-simgrid="$SIMGRID_PREFIX"} "$@")

@@ -175,7 +175,10 @@ static int claim_output(struct importing *in, struct mtlm_error *err)
                               output, strerror(errno));
     if (mtlm_dir_lock_take(output, &in->lock, err) < 0)
         return -1;
-    if (mtlm_checkpoint_dir_newest(output, NULL, &id, err) == 0)
+    rc = mtlm_checkpoint_dir_newest(output, NULL, &id, err);
+    if (rc < 0)
+        return -1;
+    if (rc == 0)
         return mtlm_checkpoint_dir_space(output, in->conversion->all_bytes,
                                          err);
     path = mtlm_checkpoint_dir_path(output, &id);

@@ -15,6 +15,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/plural.h"
 #include "runtime/base/standard_output.h"
+#include "runtime/file/disk.h"
 #include "runtime/machine/environment_copy.h"
 #include "runtime/machine/signals.h"
 
@@ -65,10 +66,14 @@ int mtlm_seeds_compare(const struct mtlm_seeds *seeds, struct mtlm_ranks *ranks,
  * run says so. */
 static void make_parent(const char *dir)
 {
-    char *parent = mtlm_strdup(dir);
+    char *parent = mtlm_strdup(dir), *above;
 
     *strrchr(parent, '/') = '\0';
     mkdir(parent, 0777);
+    /* Its name must survive a loss of power, as those of checkpoints do. */
+    above = mtlm_sprintf("%s/..", parent);
+    mtlm_disk_sync_dir(above);
+    free(above);
     free(parent);
 }
 

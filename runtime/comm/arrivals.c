@@ -124,6 +124,18 @@ static bool send_notices(struct mtlm_arrivals *a)
 
 /* ---- receives ---- */
 
+/* Forgets announcements that came behind their messages. */
+static void forget_late(struct mtlm_arrivals *a)
+{
+    const int64_t late = mtlm_now_ns() - 10 * INT64_C(1000000000);
+    int n = 0;
+
+    for (int i = 0; i < a->n; i++)
+        if (a->incoming[i].node || a->incoming[i].when_ns > late)
+            a->incoming[n++] = a->incoming[i];
+    a->n = n;
+}
+
 /* Returns the receive, with or without a node, or a new one. */
 static struct incoming *find_incoming(struct mtlm_arrivals *a, int peer,
                                       int tag)
@@ -131,6 +143,8 @@ static struct incoming *find_incoming(struct mtlm_arrivals *a, int peer,
     for (int i = 0; i < a->n; i++)
         if (a->incoming[i].peer == peer && a->incoming[i].tag == tag)
             return &a->incoming[i];
+    if (a->n == a->capacity)
+        forget_late(a);
     if (a->n == a->capacity) {
         a->capacity = 2 * a->capacity + 64;
         a->incoming =

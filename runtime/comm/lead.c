@@ -33,13 +33,19 @@ static struct mtlm_lead_pass **open_pass_of(int rank)
     return &open_passes[rank];
 }
 
+static bool is_backward(enum mtlm_phase phase)
+{
+    return phase == MTLM_PHASE_BACKWARD || phase == MTLM_PHASE_WEIGHT;
+}
+
 static bool continues(const struct mtlm_lead_pass *pass,
                       const struct mtlm_policy_node *node)
 {
     return pass->last.iteration == node->iteration
            && pass->last.microbatch == node->microbatch
            && pass->last.stage == node->stage
-           && pass->last.phase == node->phase;
+           && (pass->last.phase == node->phase
+               || (is_backward(pass->last.phase) && is_backward(node->phase)));
 }
 
 struct mtlm_lead_pass *mtlm_lead_enter(const struct mtlm_policy_node *node,

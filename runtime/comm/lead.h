@@ -7,8 +7,9 @@
 #include <mtlm/policy.h>
 
 /* When to announce a send (runtime/comm/arrivals.h).  A lead is the time from
- * the start of a pass until a send of the pass is ready.  A pass: F, B or W of
- * a microbatch on a virtual stage.  The caller of all functions holds a lock.
+ * the start of a pass until a send of the pass is ready.  A pass: F, or B and
+ * W, of a microbatch on a virtual stage; nodes of B and W may alternate.  The
+ * caller of all functions holds a lock.
  */
 
 /* Numbers and means of the measured times of one node of the graph.  The owner

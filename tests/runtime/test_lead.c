@@ -58,6 +58,28 @@ static void leave_all(struct pass *p)
     assert_null(enter(MTLM_POLICY_TASK, -1, 0));
 }
 
+/* Gradients of weights may be computed among those of activations. */
+static void test_b_and_w_are_one_pass(void **state)
+{
+    struct mtlm_policy_node node = {.microbatch = 3};
+    struct mtlm_lead_pass *forward, *backward;
+
+    (void) state;
+    forward = mtlm_lead_enter(&node, 0);
+    node.phase = MTLM_PHASE_BACKWARD;
+    backward = mtlm_lead_enter(&node, 0);
+    assert_ptr_not_equal(backward, forward);
+    node.phase = MTLM_PHASE_WEIGHT;
+    assert_ptr_equal(mtlm_lead_enter(&node, 0), backward);
+    node.phase = MTLM_PHASE_BACKWARD;
+    node.kind = MTLM_POLICY_SEND;
+    assert_ptr_equal(mtlm_lead_enter(&node, 0), backward);
+    mtlm_lead_leave(forward, NULL);
+    for (int i = 0; i < 3; i++)
+        mtlm_lead_leave(backward, NULL);
+    assert_null(enter(MTLM_POLICY_TASK, -1, 0));
+}
+
 /* Nothing is known: announced when ready.  Then the lead is known. */
 static void test_a_send_is_announced_by_measured_leads(void **state)
 {
@@ -167,6 +189,7 @@ static void test_a_send_leaves_its_pass(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_b_and_w_are_one_pass),
         cmocka_unit_test(test_a_send_is_announced_by_measured_leads),
         cmocka_unit_test(test_modelled_leads_serve_until_measured_ones),
         cmocka_unit_test(test_a_send_posted_late_is_announced_at_once),
