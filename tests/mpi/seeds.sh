@@ -23,8 +23,8 @@ medians() {
 }
 STARPU_SCHED=mtlm medians 1
 cp medians first
-[ "$(grep -E '^(machine|GPU):' out | sort | uniq -c | awk '{ print $1, $2 }' | xargs)" \
-    = '3 GPU: 3 machine:' ] && grep -q '^machine: .*, policy mtlm' out \
+[ -z "$(grep -E '^(machine|GPU):' out | sort | uniq -c | awk '$1 != 3')" ] \
+    && grep -q '^machine: .*, policy mtlm' out \
     || fail "runs on other processors or with another policy: $(grep -E '^(machine|GPU):' out)"
 grep 'weight hash' out | head -1 | diff seed.hash - || fail 'seed 7 is another run'
 if full_tier; then
