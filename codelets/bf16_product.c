@@ -18,6 +18,7 @@
 
 /* How this process multiplies bf16; the last two do so. */
 static enum { NOT, SLOWLY, BY_ONEDNN, BY_AMX } way;
+static bool forbidden; /* the ranks differ */
 
 static bool can(unsigned instructions)
 {
@@ -72,11 +73,11 @@ int mtlm_bf16_product_way(void)
     return (int) way;
 }
 
-void mtlm_bf16_product_limit(int most)
+void mtlm_bf16_product_forbid(void)
 {
     choose_once();
-    if ((int) way > most)
-        way = most;
+    way = NOT;
+    forbidden = true;
 }
 
 double mtlm_bf16_product_bytes_of_amx(int64_t m, int64_t k)
@@ -95,6 +96,10 @@ const char *mtlm_bf16_product_describe(char *text, size_t bytes)
     else if (way == BY_ONEDNN)
         snprintf(text, bytes, "by oneDNN %d.%d.%d", version->major,
                  version->minor, version->patch);
+    else if (forbidden)
+        snprintf(text, bytes,
+                 "in fp32: the ranks' processors multiply bf16 in different "
+                 "ways");
     else if (way == SLOWLY)
         snprintf(text, bytes,
                  "in fp32: AVX512_BF16 of this processor is slower "

@@ -32,11 +32,12 @@ bool mtlm_bf16_product_here(void);
 /* Whether products are by AMX. */
 bool mtlm_bf16_product_by_amx(void);
 
-/* Returns a number that is greater for better instructions, and forbids those
- * of greater numbers: so ranks on different processors multiply, and plan,
- * alike.  Call limit() before any product. */
+/* Returns a number for how this process multiplies bf16. */
 int mtlm_bf16_product_way(void);
-void mtlm_bf16_product_limit(int most);
+
+/* Makes products of this process go by fp32: the ranks' ways differ.  Call
+ * before any product. */
+void mtlm_bf16_product_forbid(void);
 
 /* Returns about how many bytes of scratch a product by AMX touches; m, k as
  * below. */
@@ -108,9 +109,8 @@ static inline int mtlm_bf16_product_way(void)
     return 0;
 }
 
-static inline void mtlm_bf16_product_limit(int most)
+static inline void mtlm_bf16_product_forbid(void)
 {
-    (void) most;
 }
 
 /* Never called. */

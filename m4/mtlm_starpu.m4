@@ -1,5 +1,6 @@
 # MTLM_STARPU: --with-starpu=DIR; sets STARPU_CFLAGS, STARPU_LIBS (with rpath),
-# STARPU_LIBDIR, STARPU_PREFIX and the conditional STARPU_IN_CACHE.  Looked for
+# STARPU_LIBDIR, STARPU_PREFIX and the conditional STARPU_IN_CACHE: whether
+# launch/setup built it, in whichever cache.  Looked for
 # in DIR, else where pkg-config looks, else where launch/setup builds it.  Also
 # sets mtlm_cache, and mtlm_mark, a file of each finished build there.
 AC_DEFUN([MTLM_STARPU], [
@@ -40,7 +41,7 @@ AC_DEFUN([MTLM_STARPU], [
   STARPU_LIBS="$STARPU_LIBS -Wl,-rpath,$STARPU_LIBDIR"
   MTLM_SYSTEM_INCLUDES([STARPU_CFLAGS])
   AM_CONDITIONAL([STARPU_IN_CACHE],
-    [case $STARPU_PREFIX in "$mtlm_cache"/*) : ;; *) false ;; esac])
+    [ls "$STARPU_PREFIX"/.mtlm-recipe-* >/dev/null 2>&1])
   AC_SUBST([STARPU_PREFIX])
   AC_SUBST([STARPU_LIBDIR])
 ])

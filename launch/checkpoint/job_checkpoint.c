@@ -356,8 +356,6 @@ int mtlm_job_checkpoint_check(struct mtlm_job *job, struct mtlm_error *err)
 
     if (!job->load_path)
         return place_trace(job, err);
-    if (check_epochs(job, err) < 0)
-        return -1;
     if (mtlm_checkpoint_settings_check(job, job->loaded.settings,
                                        job->load_path, err)
             < 0
@@ -365,6 +363,7 @@ int mtlm_job_checkpoint_check(struct mtlm_job *job, struct mtlm_error *err)
             && mtlm_checkpoint_state_check(job->loaded.state, job->load_path,
                                            err)
                    < 0)
+        || check_epochs(job, err) < 0
         || check_tensors(job, mtlm_job_checkpoint_loads_moments(job), err) < 0)
         return -1;
     if (!o->finetune)

@@ -114,10 +114,11 @@ int mtlm_job_layout_choose(struct mtlm_job *job, struct mtlm_error *err)
 {
     struct mtlm_options *o = &job->options;
     const int workers = most(job->ranks, job->workers);
+    const double way = mtlm_bf16_product_way();
 
     /* Ranks plan alike, whatever their processors. */
-    mtlm_bf16_product_limit(
-        (int) mtlm_ranks_min(job->ranks, mtlm_bf16_product_way()));
+    if (least(job->ranks, way) != most(job->ranks, way))
+        mtlm_bf16_product_forbid();
     find_hosts(job);
     job->wish = mtlm_layout_choice_wish(o, workers);
     if (o->cluster_file)

@@ -228,8 +228,9 @@ class Ours:
             ],
             capture_output=True,
             text=True,
-            check=True,
         )
+        if done.returncode:
+            raise Failure(done.stderr.strip())
         blas, *lines = done.stdout.strip().split("\n")
         found = dict(x.split() for x in lines)
         return blas, {n: float(found[numbers + n]) for n in products}

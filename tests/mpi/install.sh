@@ -26,13 +26,13 @@ loads() { # PROGRAM DIRECTORY
     ldd "$1" | grep -q "libstarpu-1.4.* => $2/lib" \
         || fail "$1 does not load StarPU from $2: $(ldd "$1" | grep starpu)"
 }
-case $STARPU_PREFIX in
-*/mtlm-dag/starpu-1.4*)
-    loads "$at/bin/mtlm-dag" "$at/bin/../lib/mtlm-dag"
-    [ ! -x "$builddir/mtlm-dag-sim" ] || loads "$at/libexec/mtlm-dag/mtlm-dag-sim" \
+built_here() { # PREFIX OF A STARPU
+    ls "$1"/.mtlm-recipe-* >/dev/null 2>&1
+}
+! built_here "$STARPU_PREFIX" || loads "$at/bin/mtlm-dag" "$at/bin/../lib/mtlm-dag"
+[ ! -x "$builddir/mtlm-dag-sim" ] || ! built_here "$(of STARPU_SIMGRID_PREFIX)" \
+    || loads "$at/libexec/mtlm-dag/mtlm-dag-sim" \
         "$at/libexec/mtlm-dag/../../lib/mtlm-dag/sim"
-    ;;
-esac
 
 cd "$dir" || exit 1
 unset srcdir

@@ -63,6 +63,19 @@ class Products(unittest.TestCase):
         self.assertEqual(found, at(300))
         self.assertAlmostEqual(peer.share, 0.5)
 
+    def test_where_ours_has_no_bf16_products_those_in_fp32_count(self):
+        def rates(threads, names, numbers=""):
+            if numbers:
+                raise Failure("gemm: no product here")
+            return "a BLAS", at(100)
+
+        (peer,) = self.use(True)
+        self.comparison.ours.rates = rates
+        self.rate = lambda setting, numbers: at(150 if numbers else 100)
+        found = self.comparison.measure_products(CASE, 2, bf16=True)
+        self.assertEqual(found, at(150))
+        self.assertAlmostEqual(peer.share, 1.5)
+
     def test_the_fastest_core_of_openblas_is_taken(self):
         (peer,) = self.use(False)
         self.rate = lambda setting, numbers: at(
