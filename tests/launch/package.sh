@@ -62,8 +62,10 @@ make -s -C "$builddir" install DESTDIR="$dir/at" prefix=/usr \
     libdir=/usr/lib/triplet >log 2>&1 || fail "make install: $(tail -n 5 log)"
 cat "$recipes"/debian/*.install | grep -v '/mtlm-dag/starpu/' >lines
 while read -r file; do
-    # Packages bring no StarPU for SimGrid.
-    [ "${file##*/}" != mtlm-dag-sim ] || continue
+    # Packages bring a StarPU of their own, and none for SimGrid.
+    case ${file##*/} in
+    mtlm-dag-sim | libstarpu-1.4.so.*) continue ;;
+    esac
     found=0
     while read -r line; do
         # shellcheck disable=SC2254 # a pattern
