@@ -1,8 +1,8 @@
 # MTLM_STARPU: --with-starpu=DIR; sets STARPU_CFLAGS, STARPU_LIBS (with rpath),
 # STARPU_LIBDIR, STARPU_PREFIX and the conditional STARPU_IN_CACHE: whether
-# launch/setup built it, in whichever cache.  Looked for
-# in DIR, else where pkg-config looks, else where launch/setup builds it.  Also
-# sets mtlm_cache, and mtlm_mark, a file of each finished build there.
+# launch/setup built it, in whichever cache.  Looked for in DIR, else where
+# pkg-config looks, else where launch/setup builds it.  Also sets mtlm_cache,
+# and mtlm_mark, a file of each finished build there.
 AC_DEFUN([MTLM_STARPU], [
   AC_ARG_WITH([starpu],
     [AS_HELP_STRING([--with-starpu=DIR],

@@ -71,7 +71,7 @@ starpu_build_locked() {
     STEP_COUNT="starpu_count $work/build" \
         step "compiling StarPU ($flavour, -j$JOBS)" "$log" \
         make -C "$work/build" -j"$JOBS"
-    # An older build serves its programs until this one is whole.
+    # An older build serves its programs until this one is compiled.
     step "installing StarPU" "$log" starpu_install "$work/build"
     # Measures the buses of this machine once, before ranks do it at the
     # same moment.

@@ -3,6 +3,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -33,55 +34,74 @@ static void save(struct mtlm_job *job, int64_t iteration)
     free(dir);
 }
 
-/* The job found 300 damaged, and went on from 200.  Its user removed 300. */
-static void test_a_new_one_of_that_name_is_kept(void **state)
+/* Fails the test unless the checkpoint is there, or is not. */
+static void assert_there(const struct mtlm_job *job, const char *name,
+                         bool there)
 {
-    char *dir = mtlm_strdup(files_path("all"));
+    char *path = mtlm_sprintf("%s/%s", job->options.save_dir, name);
+
+    assert_int_equal(access(path, F_OK), there ? 0 : -1);
+    free(path);
+}
+
+/* Returns a job that saves to a new directory. */
+static struct mtlm_job *create_job(const char *name)
+{
     struct mtlm_job *job = mtlm_calloc(1, sizeof(*job));
 
-    (void) state;
-    mkdir(dir, 0777);
-    job->options.save_dir = dir;
-    save(job, 100);
-    save(job, 200);
+    job->options.save_dir = mtlm_strdup(files_path(name));
+    mkdir(job->options.save_dir, 0777);
+    return job;
+}
+
+/* The job found 300 damaged at its start. */
+static void find_damaged(struct mtlm_job *job)
+{
     job->options.keep_last = 2;
     job->saves_there = job->begin_is_saved = true;
     job->damaged.id = mtlm_calloc(1, sizeof(*job->damaged.id));
     job->damaged.id[job->damaged.n++] =
         (struct mtlm_checkpoint_id){.iteration = 300};
-    save(job, 300);
-    assert_int_equal(access(files_path("all/iter_0000300"), F_OK), 0);
-    assert_int_equal(access(files_path("all/iter_0000200"), F_OK), 0);
-    save(job, 400);
-    assert_int_equal(access(files_path("all/iter_0000300"), F_OK), 0);
-    assert_int_equal(access(files_path("all/iter_0000200"), F_OK), -1);
+}
+
+static void destroy_job(struct mtlm_job *job)
+{
     free(job->damaged.id);
+    free(job->options.save_dir);
     free(job);
-    free(dir);
+}
+
+/* The job went on from 200, and its user removed 300. */
+static void test_a_new_one_of_that_name_is_kept(void **state)
+{
+    struct mtlm_job *job = create_job("removed");
+
+    (void) state;
+    save(job, 100);
+    save(job, 200);
+    find_damaged(job);
+    save(job, 300);
+    assert_there(job, "iter_0000300", true);
+    assert_there(job, "iter_0000200", true);
+    save(job, 400);
+    assert_there(job, "iter_0000300", true);
+    assert_there(job, "iter_0000200", false);
+    destroy_job(job);
 }
 
 /* While 300 is there, it is removed with the old ones. */
 static void test_the_damaged_one_is_removed(void **state)
 {
-    char *dir = mtlm_strdup(files_path("there"));
-    struct mtlm_job *job = mtlm_calloc(1, sizeof(*job));
+    struct mtlm_job *job = create_job("there");
 
     (void) state;
-    mkdir(dir, 0777);
-    job->options.save_dir = dir;
     save(job, 200);
     save(job, 300);
-    job->options.keep_last = 2;
-    job->saves_there = job->begin_is_saved = true;
-    job->damaged.id = mtlm_calloc(1, sizeof(*job->damaged.id));
-    job->damaged.id[job->damaged.n++] =
-        (struct mtlm_checkpoint_id){.iteration = 300};
+    find_damaged(job);
     save(job, 400);
-    assert_int_equal(access(files_path("there/iter_0000300"), F_OK), -1);
-    assert_int_equal(access(files_path("there/iter_0000200"), F_OK), 0);
-    free(job->damaged.id);
-    free(job);
-    free(dir);
+    assert_there(job, "iter_0000300", false);
+    assert_there(job, "iter_0000200", true);
+    destroy_job(job);
 }
 
 int main(void)

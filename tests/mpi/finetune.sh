@@ -7,15 +7,6 @@ set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 . "${srcdir:-.}/tests/mpi/finetune_data.sh"
 
-# refused CODE TEXT OPTION...: in one line.
-refused() {
-    local code=$1 text=$2
-    shift 2
-    job 1 "$@"
-    [ "$rc" -eq "$code" ] && one_sentence && grep -qF -- "$text" err \
-        || fail "$*: $rc, $(cat err)"
-}
-
 # by_heart TASK EPOCHS LEAST DATA: fine-tunes and evaluates on the same data.  The
 # last score must be LEAST or more, which is far above chance.
 by_heart() {

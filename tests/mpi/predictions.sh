@@ -135,26 +135,22 @@ tail -n +10 answers | cmp -s - <(head -9 answers) && [ "$(wc -l <answers)" -eq 1
     || fail "two directories: $(cat answers)"
 rm answers
 
-# refused CODE TEXT OPTION...: in one line, and no file is left.
-refused() {
-    local code=$1 text=$2
-    shift 2
-    job 1 "$@"
-    [ "$rc" -eq "$code" ] && one_sentence && grep -qF -- "$text" err \
-        || fail "$*: $rc, $(cat err)"
+# refuses_cleanly CODE TEXT OPTION...: refused, and no file is left.
+refuses_cleanly() {
+    refused "$@"
     [ ! -e answers ] || fail "$*: left a file"
 }
-refused 3 'have no answers, unlike those of' "${of[@]}" "${dev[race]}" bare.race
+refuses_cleanly 3 'have no answers, unlike those of' "${of[@]}" "${dev[race]}" bare.race
 of=(--load tuned.mnli --eval-only --valid-data)
-refused 3 'no score; --eval-only --predictions FILE writes' "${of[@]}" bare.mnli
-refused 2 'the answers to one file of --valid-data, found 2' "${of[@]}" bare.mnli bare.mnli \
+refuses_cleanly 3 'no score; --eval-only --predictions FILE writes' "${of[@]}" bare.mnli
+refuses_cleanly 2 'the answers to one file of --valid-data, found 2' "${of[@]}" bare.mnli bare.mnli \
     --predictions answers
-refused 3 'no answers to learn from' --load tuned.mnli --task mnli --train-data bare.mnli \
+refuses_cleanly 3 'no answers to learn from' --load tuned.mnli --task mnli --train-data bare.mnli \
     --valid-data "${dev[mnli]}" --predictions answers --epochs 31
-refused 3 'no score; --eval-only --predictions FILE writes' --load tuned.mnli --task mnli \
+refuses_cleanly 3 'no score; --eval-only --predictions FILE writes' --load tuned.mnli --task mnli \
     --train-data "${train[mnli]}" --valid-data bare.mnli --predictions answers --epochs 31
 sed '3s/\t[^\t]*$//' bare.mnli >bad
-refused 3 'bad: line 3: found 9 columns' "${of[@]}" bad --predictions answers
+refuses_cleanly 3 'bad: line 3: found 9 columns' "${of[@]}" bad --predictions answers
 job 1 "${of[@]}" bare.mnli --predictions nowhere/answers
 [ "$rc" -eq 4 ] && grep -q 'nowhere/answers' err || fail "nowhere: $rc, $(cat err)"
 # The scores are not lost with the file.
