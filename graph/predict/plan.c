@@ -9,12 +9,11 @@
 #include <stdlib.h>
 
 #include "codelets/attention/attention_fused.h"
-#include "codelets/bf16_product.h"
-#include "codelets/value.h"
 #include "graph/build/offload.h"
 #include "graph/build/offload_inputs.h"
 #include "graph/build/version.h"
 #include "graph/predict/plan.h"
+#include "graph/predict/plan_scratch.h"
 #include "graph/predict/plan_work.h"
 #include "graph/predict/published_memory.h"
 #include "runtime/base/memory.h"
@@ -25,9 +24,8 @@
 #define TASK_BYTES 2816.0
 #define HANDLE_BYTES 7168.0
 
-/* A worker's scratch in a matrix product: OpenBLAS copies a panel of at most
- * this many columns of one factor, and a block of the other. */
-#define BLAS_PANEL 320.0
+/* A worker's scratch in a matrix product, beside a panel of one factor
+ * (plan_scratch.h): OpenBLAS copies a block of the other. */
 #define BLAS_BLOCK (1024.0 * 1024)
 
 /* What malloc adds to an allocation. */
@@ -143,87 +141,6 @@ static double staged_bytes(const struct mtlm_program *program, bool nccl)
     free(tensor);
     free(block);
     return bytes;
-}
-
-/* Returns the bytes of the packed panels of an m x n x k product, from its
- * output [m, n] and its 2 m n k operations. */
-static double panel_bytes(const struct mtlm_node *node)
-{
-    const struct mtlm_op *op = mtlm_ops[node->call.kind];
-    const bool amx =
-        mtlm_bf16_product_by_amx() && mtlm_value_is_bf16(&node->call);
-    struct mtlm_call call = node->call;
-    double most = 0;
-
-    call.next = NULL; /* of a product: parts of the same sample */
-    for (int i = 0; i < op->n_operands; i++) {
-        const struct mtlm_shape *y = &node->call.shape[i];
-
-        if (op->access[i] != MTLM_R && mtlm_shape_elems(y) > 0) {
-            const double k = mtlm_call_flops(&call) / 2 / mtlm_shape_elems(y);
-            const int64_t m = mtlm_shape_rows(y);
-
-            most =
-                fmax(most, amx ? mtlm_bf16_product_bytes_of_amx(m, k)
-                               : sizeof(mtlm_real) * m * fmin(k, BLAS_PANEL));
-        }
-    }
-    return most;
-}
-
-static int compare_bytes(const void *a, const void *b)
-{
-    const double x = *(const double *) a, y = *(const double *) b;
-
-    return (x < y) - (x > y);
-}
-
-/* Whether a CPU runs the node; no_gpu_has: beside a GPU. */
-static bool runs_on_cpu(const struct mtlm_node *node, bool no_gpu_has)
-{
-    return !no_gpu_has || !mtlm_ops[node->call.kind]->cuda;
-}
-
-/* Returns the bytes of scratch in which all workers widen 16-bit operands:
- * least of each, and those of the nodes that initialise tensors.  Such a node
- * runs once, so the largest ones run on different workers at most.  The scratch
- * stays while a checkpoint is read. */
-static double init_bytes(const struct mtlm_program *program, bool no_gpu_has,
-                         double least)
-{
-    const struct mtlm_list *list = &program->init_list;
-    const int workers = program->config.layout.workers;
-    double *bytes = mtlm_calloc(list->n + workers, sizeof(*bytes)), sum = 0;
-
-    for (int i = 0; i < list->n; i++)
-        if (runs_on_cpu(list->node[i], no_gpu_has))
-            bytes[i] = mtlm_value_wide_bytes(&list->node[i]->call);
-    qsort(bytes, list->n + workers, sizeof(*bytes), compare_bytes);
-    for (int w = 0; w < workers; w++)
-        sum += fmax(least, bytes[w]);
-    free(bytes);
-    return sum;
-}
-
-/* Returns the bytes of scratch of all workers' CPU kernels; no_gpu_has: only of
- * operations without a CUDA kernel. */
-static double kernel_bytes(const struct mtlm_program *program, bool no_gpu_has)
-{
-    const struct mtlm_graph *graph = program->graph;
-    double panels = 0, kernel = 0, wide = 0;
-
-    for (int i = 0; i < graph->all.n; i++) {
-        const struct mtlm_node *node = graph->all.node[i];
-
-        if (!runs_on_cpu(node, no_gpu_has))
-            continue;
-        panels = fmax(panels, panel_bytes(node));
-        kernel = fmax(kernel, mtlm_value_kernel_bytes(&node->call));
-        if (node->phase != MTLM_PHASE_INIT)
-            wide = fmax(wide, mtlm_value_wide_bytes(&node->call));
-    }
-    return (panels + kernel) * program->config.layout.workers
-           + init_bytes(program, no_gpu_has, wide);
 }
 
 /* Returns the bytes of cuDNN's workspace for attention; all calls of a rank
@@ -359,7 +276,7 @@ struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
                              .stored_bytes = program->offloaded.stored_bytes,
                              .process_bytes = process_bytes,
                              .runtime_bytes = process_bytes};
-    const double kernels = kernel_bytes(program, false);
+    const double kernels = mtlm_plan_scratch_kernels(program, false);
     const double scratch = scratch_bytes(program);
     const double load = load_bytes(program);
     double slots = 0, later, beyond;
@@ -375,12 +292,12 @@ struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
         + HANDLE_BYTES * slots + graph_bytes(program->graph) + kernels
         + scratch;
     /* Allocated only after a checkpoint is read. */
-    later = plan.activation_bytes + kernels - init_bytes(program, false, 0)
+    later = plan.activation_bytes + kernels - mtlm_plan_scratch_init(program)
             + scratch + 2 * TASK_BYTES * plan.tasks;
     beyond = fmax(0, load - later);
     plan.runtime_bytes += beyond;
     plan.gpu_load_bytes = load - beyond;
-    plan.cpu_kernel_bytes = kernels - kernel_bytes(program, true);
+    plan.cpu_kernel_bytes = kernels - mtlm_plan_scratch_kernels(program, true);
     plan.attention_bytes = attention_bytes(program->graph);
     plan.staged_bytes = staged_bytes(program, false);
     plan.staged_nccl_bytes = staged_bytes(program, true);
