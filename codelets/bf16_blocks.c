@@ -12,7 +12,7 @@
 #pragma GCC target("avx512f,avx512bw")
 #endif
 
-#include "codelets/amx/transpose.h" /* for these instructions */
+#include "runtime/amx/transpose.h" /* for these instructions */
 
 enum {
     PAIRS = MTLM_BLOCK_ROWS / 2,

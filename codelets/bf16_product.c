@@ -10,8 +10,8 @@
 
 #include <oneapi/dnnl/dnnl.h>
 
-#include "codelets/amx/amx_kernel.h"
-#include "codelets/amx/amx_product.h"
+#include "runtime/amx/amx_kernel.h"
+#include "runtime/amx/amx_product.h"
 #include "codelets/bf16_product.h"
 #include "codelets/onednn_product.h"
 #include "codelets/op.h"

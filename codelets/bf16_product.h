@@ -2,7 +2,7 @@
 #define MTLM_BF16_PRODUCT_H
 
 /* Products of bf16 matrices, on processors that multiply bf16: our own with AMX
- * (codelets/amx/), oneDNN's with AVX512_BF16.  Sums are fp32.  A row of the
+ * (runtime/amx/), oneDNN's with AVX512_BF16.  Sums are fp32.  A row of the
  * product has the same bits whatever the number of rows, the thread, and the
  * addresses.  Of an fp32 C, the sizes decide the bits. */
 

@@ -14,14 +14,13 @@
 #include <stdint.h>
 
 static inline void mtlm_blas_gemm(bool trans_a, bool trans_b, int64_t m,
-                                  int64_t n, int64_t k, double alpha,
-                                  const double *a, int64_t lda, const double *b,
-                                  int64_t ldb, double beta, double *c,
-                                  int64_t ldc)
+                                  int64_t n, int64_t k, const double *a,
+                                  int64_t lda, const double *b, int64_t ldb,
+                                  bool add, double *c, int64_t ldc)
 {
     cblas_dgemm(CblasRowMajor, trans_a ? CblasTrans : CblasNoTrans,
-                trans_b ? CblasTrans : CblasNoTrans, m, n, k, alpha, a, lda, b,
-                ldb, beta, c, ldc);
+                trans_b ? CblasTrans : CblasNoTrans, m, n, k, 1, a, lda, b, ldb,
+                add, c, ldc);
 }
 
 static inline void mtlm_blas_gemv_add(int64_t m, int64_t n, const double *a,

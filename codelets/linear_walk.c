@@ -256,12 +256,12 @@ void mtlm_linear_walk_multiply(const struct mtlm_linear_walk *walk, bool onto)
     if (walk->is_generated)
         multiply_row(walk, add);
     else if (walk->product == MTLM_LINEAR_FWD)
-        mtlm_blas_gemm(false, true, y->rows, y->cols, x->cols, 1, x->at, x->ld,
+        mtlm_blas_gemm(false, true, y->rows, y->cols, x->cols, x->at, x->ld,
                        w->at, w->ld, add, y->at, y->ld);
     else if (walk->product == MTLM_LINEAR_DGRAD)
-        mtlm_blas_gemm(false, false, x->rows, x->cols, y->cols, 1, y->at, y->ld,
+        mtlm_blas_gemm(false, false, x->rows, x->cols, y->cols, y->at, y->ld,
                        w->at, w->ld, add, x->at, x->ld);
     else
-        mtlm_blas_gemm(true, false, w->rows, w->cols, y->rows, 1, y->at, y->ld,
+        mtlm_blas_gemm(true, false, w->rows, w->cols, y->rows, y->at, y->ld,
                        x->at, x->ld, add, w->at, w->ld);
 }

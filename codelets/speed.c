@@ -30,8 +30,8 @@ static int64_t run_once(struct product *p)
         mtlm_bf16_product(&product, (const void *) p->a, (const void *) p->b,
                           NULL, p->c, &p->scratch);
     else
-        mtlm_blas_gemm(false, false, p->m, p->n, p->n, 1, p->a, p->n, p->b,
-                       p->n, 0, p->c, p->n);
+        mtlm_blas_gemm(false, false, p->m, p->n, p->n, p->a, p->n, p->b, p->n,
+                       false, p->c, p->n);
     return mtlm_now_ns() - begin;
 }
 

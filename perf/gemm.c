@@ -66,9 +66,9 @@ static void multiply(const struct product *p, const mtlm_real *a,
                           scratch);
         return;
     }
-    mtlm_blas_gemm(p->trans_a, p->trans_b, p->m, p->n, p->k, 1, a,
-                   p->trans_a ? p->m : p->k, b, p->trans_b ? p->k : p->n, 0, c,
-                   p->n);
+    mtlm_blas_gemm(p->trans_a, p->trans_b, p->m, p->n, p->k, a,
+                   p->trans_a ? p->m : p->k, b, p->trans_b ? p->k : p->n, false,
+                   c, p->n);
 }
 
 static void *begin(const void *arg)

@@ -96,7 +96,7 @@ static void multiply(struct arrays *a)
 {
     const struct loop *l = a->loop;
 
-    mtlm_blas_gemm(false, true, l->m, l->n, l->k, 1, a->x, l->k, a->y, l->k, 0,
+    mtlm_blas_gemm(false, true, l->m, l->n, l->k, a->x, l->k, a->y, l->k, false,
                    a->z, l->n);
 }
 

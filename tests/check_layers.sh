@@ -29,9 +29,9 @@ perf     launch graph codelets models runtime tests
 '
 # A folder, and its rooms from the lowest to the highest.
 rooms='
-runtime  base file machine policies comm disk virtual
+runtime  base file amx machine policies comm disk virtual
 models   . text task weights
-codelets amx . cudnn attention
+codelets . cudnn attention
 graph    . order schedule build predict run
 launch   trace trace/export trace/read task options plan log job checkpoint report simulate train generate tools .
 '

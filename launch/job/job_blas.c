@@ -74,7 +74,7 @@ int mtlm_job_blas_choose(struct mtlm_job *job, struct mtlm_error *err)
     if (!is_library(wish))
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,
-            "%s is '%s', it must be auto, measure, default, "
+            "%s is '%s', it must be auto, measure, default, amx, "
             "openblas, blis, onednn, mkl, aocl or a file with "
             "a / in its name",
             wish == job->options.blas ? "--blas"

@@ -379,8 +379,8 @@
         "compute workers of this rank; 0: one per core")                       \
     OPT(PARALLEL, BLAS, "blas", TEXT, blas, "auto", 0, 0, "NAME",              \
         "library for products of matrices on CPUs: default, openblas, blis, "  \
-        "onednn, mkl, aocl or a file; auto: the fastest, measured once; "      \
-        "measure: measured again")                                             \
+        "onednn, mkl, aocl or a file; amx: our own, by AMX; auto: the "        \
+        "fastest, measured once; measure: measured again")                     \
     OPT(PARALLEL, NO_GPU, "no-gpu", FLAG, no_gpu, "no", 0, 0, NULL,            \
         "train on CPUs even where there are GPUs, as STARPU_NCUDA=0 does")     \
     OPT(PARALLEL, SHARE_GPU, "share-gpu", FLAG, share_gpu, "no", 0, 0, NULL,   \

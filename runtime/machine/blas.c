@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/amx/amx_fp32.h"
+#include "runtime/amx/amx_kernel.h"
 #include "runtime/base/memory.h"
 #include "runtime/machine/blas.h"
 #include "runtime/machine/blas_core.h"
@@ -25,10 +27,11 @@
 #endif
 
 const char *const mtlm_blas_name[MTLM_BLAS_NAMES] = {
-    "default", "openblas", "blis", "onednn", "mkl", "aocl"};
+    "default", "amx", "openblas", "blis", "onednn", "mkl", "aocl"};
 
 /* The file names under which a library is looked for. */
 static const char *const files[MTLM_BLAS_NAMES][4] = {
+    {NULL},
     {NULL},
     {"libopenblas.so.0", "libopenblas.so"},
     {"libblis.so.4", "libblis.so.5", "libblis.so"},
@@ -50,8 +53,9 @@ typedef int dnnl_gemm(char trans_a, char trans_b, int64_t m, int64_t n,
                       const float *b, int64_t ldb, float beta, float *c,
                       int64_t ldc);
 
-/* The library in use.  All NULL: the one that the program is linked with. */
+/* What is in use.  All NULL: the library that the program is linked with. */
 static struct {
+    bool amx;
     void *handle;
     cblas_gemm *gemm;
     cblas_gemv *gemv;
@@ -78,20 +82,23 @@ static CBLAS_TRANSPOSE transposed(bool trans)
 }
 
 void mtlm_blas_sgemm(bool trans_a, bool trans_b, int64_t m, int64_t n,
-                     int64_t k, float alpha, const float *a, int64_t lda,
-                     const float *b, int64_t ldb, float beta, float *c,
-                     int64_t ldc)
+                     int64_t k, const float *a, int64_t lda, const float *b,
+                     int64_t ldb, bool add, float *c, int64_t ldc)
 {
-    if (used.gemm) {
+    const float beta = add;
+
+    if (used.amx) {
+        mtlm_amx_fp32(trans_a, trans_b, m, n, k, a, lda, b, ldb, add, c, ldc);
+    } else if (used.gemm) {
         used.gemm(CblasRowMajor, transposed(trans_a), transposed(trans_b), m, n,
-                  k, alpha, a, lda, b, ldb, beta, c, ldc);
+                  k, 1, a, lda, b, ldb, beta, c, ldc);
     } else if (used.dnnl) {
         run_one_thread();
-        used.dnnl(trans_a ? 'T' : 'N', trans_b ? 'T' : 'N', m, n, k, alpha, a,
-                  lda, b, ldb, beta, c, ldc);
+        used.dnnl(trans_a ? 'T' : 'N', trans_b ? 'T' : 'N', m, n, k, 1, a, lda,
+                  b, ldb, beta, c, ldc);
     } else {
         cblas_sgemm(CblasRowMajor, transposed(trans_a), transposed(trans_b), m,
-                    n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+                    n, k, 1, a, lda, b, ldb, beta, c, ldc);
     }
 }
 
@@ -170,9 +177,32 @@ static void compute_once(void)
     float *a = mtlm_calloc(3 * N * N, sizeof(*a)), *b = a + N * N;
 
     for (int i = 0; i < 8; i++)
-        mtlm_blas_sgemm(i & 1, i & 2, N, N, N, 1, a, N, b, N, i & 4 ? 1 : 0,
-                        b + N * N, N);
+        mtlm_blas_sgemm(i & 1, i & 2, N, N, N, a, N, b, N, i & 4, b + N * N, N);
     free(a);
+}
+
+/* Whether a variable of oneDNN, which has the processor's instruction sets,
+ * forbids AMX. */
+static bool is_amx_forbidden(void)
+{
+    const char *limit = getenv("ONEDNN_MAX_CPU_ISA");
+
+    return limit && *limit && !strcasestr(limit, "amx")
+           && strcasecmp(limit, "all") && strcasecmp(limit, "default");
+}
+
+static int use_amx(struct mtlm_error *err)
+{
+    if (is_amx_forbidden())
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--blas amx: the environment variable "
+                              "ONEDNN_MAX_CPU_ISA=%.40s forbids AMX",
+                              getenv("ONEDNN_MAX_CPU_ISA"));
+    if (!mtlm_amx_allowed())
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--blas amx: this machine has no AMX");
+    used.amx = true;
+    return 0;
 }
 
 int mtlm_blas_use(const char *library, struct mtlm_error *err)
@@ -182,6 +212,8 @@ int mtlm_blas_use(const char *library, struct mtlm_error *err)
     memset(&used, 0, sizeof(used));
     if (mtlm_blas_is_default(library))
         return 0;
+    if (strcmp(library, mtlm_blas_name[MTLM_BLAS_AMX]) == 0)
+        return use_amx(err);
     handle = open_library(library, err);
     if (!handle)
         return -1;
@@ -238,6 +270,10 @@ const char *mtlm_blas_describe(char *text, size_t bytes)
 {
     struct link_map *map;
 
+    if (used.amx) {
+        snprintf(text, bytes, "AMX, numbers split to three of bf16");
+        return text;
+    }
     if (!used.handle)
         return mtlm_blas_core_describe(text, bytes);
     describe_version(text, bytes);

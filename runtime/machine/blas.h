@@ -10,14 +10,13 @@
 
 #include "runtime/base/error.h"
 
-/* Computes C = alpha op(A) op(B) + beta C, row-major: C [m, n], op(A) [m, k],
- * op(B) [k, n].  op(A) is A transposed if trans_a, op(B) is B transposed if
- * trans_b. lda, ldb, ldc: elements between stored rows.  The library runs one
- * thread, because the workers use all cores. */
+/* Computes C = op(A) op(B), or C += op(A) op(B) if add, row-major: C [m, n],
+ * op(A) [m, k], op(B) [k, n].  op(A) is A transposed if trans_a, op(B) is B
+ * transposed if trans_b. lda, ldb, ldc: elements between stored rows.  The
+ * library runs one thread, because the workers use all cores. */
 void mtlm_blas_sgemm(bool trans_a, bool trans_b, int64_t m, int64_t n,
-                     int64_t k, float alpha, const float *a, int64_t lda,
-                     const float *b, int64_t ldb, float beta, float *c,
-                     int64_t ldc);
+                     int64_t k, const float *a, int64_t lda, const float *b,
+                     int64_t ldb, bool add, float *c, int64_t ldc);
 
 /* Computes y += A x, row-major: A [m, n], x [n], y [m].  Reads A once; a matrix
  * product would copy A first. */
@@ -25,8 +24,8 @@ void mtlm_blas_sgemv_add(int64_t m, int64_t n, const float *a, const float *x,
                          float *y);
 
 /* The names of libraries.  "default" is the BLAS that the program is linked
- * with. */
-enum { MTLM_BLAS_DEFAULT, MTLM_BLAS_NAMES = 6 };
+ * with; "amx" is our own, for processors with AMX. */
+enum { MTLM_BLAS_DEFAULT, MTLM_BLAS_AMX, MTLM_BLAS_NAMES = 7 };
 extern const char *const mtlm_blas_name[MTLM_BLAS_NAMES];
 
 /* Whether another name means the default, too. */

@@ -57,24 +57,24 @@ static void fill(float *x, int64_t n, unsigned seed)
 /* Whether the product [M, N] is right: transposed as given, added to C or not,
  * with rows that are longer than the matrices.  Where the product is not added,
  * C holds no numbers before. */
-static bool is_right(bool trans_a, bool trans_b, float beta)
+static bool is_right(bool trans_a, bool trans_b, bool add)
 {
     static float a[LD * LD], b[LD * LD], c[LD * LD], before[LD * LD];
 
     fill(a, LD * LD, 1);
     fill(b, LD * LD, 2);
     fill(c, LD * LD, 3);
-    for (int i = 0; i < M && beta == 0; i++)
+    for (int i = 0; i < M && !add; i++)
         for (int j = 0; j < N; j++)
             c[i * LD + j] = NAN;
     memcpy(before, c, sizeof(c));
-    mtlm_blas_sgemm(trans_a, trans_b, M, N, K, 1, a, LD, b, LD, beta, c, LD);
+    mtlm_blas_sgemm(trans_a, trans_b, M, N, K, a, LD, b, LD, add, c, LD);
     for (int i = 0; i < LD; i++) {
         for (int j = 0; j < LD; j++) {
             double sum = before[i * LD + j];
 
             if (i < M && j < N) {
-                sum = beta > 0 ? beta * sum : 0;
+                sum = add ? sum : 0;
                 for (int k = 0; k < K; k++)
                     sum += (double) a[trans_a ? k * LD + i : i * LD + k]
                            * b[trans_b ? j * LD + k : k * LD + j];
@@ -119,12 +119,12 @@ static double measure_products(const struct matrices *m, int rows, int layer)
     const double begin = mtlm_attempt_seconds();
     const float *w = m->w + layer * WIDE * WIDTH;
 
-    mtlm_blas_sgemm(false, true, rows, WIDE, WIDTH, 1, m->x, WIDTH, w, WIDTH, 0,
-                    m->y, WIDE);
-    mtlm_blas_sgemm(false, false, rows, WIDTH, WIDE, 1e-3F, m->y, WIDE, w,
-                    WIDTH, 0, m->x, WIDTH);
-    mtlm_blas_sgemm(true, false, WIDE, WIDTH, rows, 1e-6F, m->y, WIDE, m->x,
-                    WIDTH, 1, m->dw + layer * WIDE * WIDTH, WIDTH);
+    mtlm_blas_sgemm(false, true, rows, WIDE, WIDTH, m->x, WIDTH, w, WIDTH,
+                    false, m->y, WIDE);
+    mtlm_blas_sgemm(false, false, rows, WIDTH, WIDE, m->y, WIDE, w, WIDTH,
+                    false, m->x, WIDTH);
+    mtlm_blas_sgemm(true, false, WIDE, WIDTH, rows, m->y, WIDE, m->x, WIDTH,
+                    true, m->dw + layer * WIDE * WIDTH, WIDTH);
     return mtlm_attempt_seconds() - begin;
 }
 
@@ -165,6 +165,8 @@ static double measure_flops(void)
 
     fill(m.x, ROWS * WIDTH, 1);
     fill(m.w, WEIGHTS, 2);
+    for (int64_t i = 0; i < WEIGHTS; i++)
+        m.w[i] /= 16; /* so products do not grow */
     fill(m.dw, WEIGHTS, 3);
     best = measure_products(&m, rows, 0);
     if (best < slow_seconds) {
@@ -185,7 +187,7 @@ static void try_library(void *context)
     report->failed = mtlm_blas_use(report->library, &report->err);
     if (report->failed == 0) {
         for (int i = 0; i < 8; i++)
-            report->wrong |= !is_right(i & 1, i & 2, i & 4 ? 1 : 0);
+            report->wrong |= !is_right(i & 1, i & 2, i & 4);
         report->wrong |= !is_vector_right();
         mtlm_blas_describe(report->trial.version,
                            sizeof(report->trial.version));

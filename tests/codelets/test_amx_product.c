@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "codelets/amx/amx_product.h"
+#include "runtime/amx/amx_product.h"
 #include "codelets/bf16_product.h"
 #include "runtime/base/memory.h"
 #include "tests/codelets/bf16_values.h"

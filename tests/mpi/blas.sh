@@ -37,11 +37,11 @@ layout 1 2
 well 2 "${tiny[@]}" "${parallel[@]}" --blas "$right"
 [ "$(weight_hash out)" = "$hash" ] || fail "two ranks: other weights"
 
-for name in blis onednn mkl aocl; do
+for name in amx blis onednn mkl aocl; do
     job 1 "${tiny[@]}" --blas $name
-    if grep -q "blas $name: this machine has no lib" err; then
+    if grep -q "blas $name: this machine has no " err; then
         [ "$rc" -eq 2 ] || fail "$name: exit code $rc"
-        echo "$name: not installed"
+        echo "$name: not here"
     else
         [ "$rc" -eq 0 ] || fail "$name: exit code $rc: $(cat err)"
         like_default $name
@@ -65,6 +65,7 @@ refused 'take longer than 2 s' "$doubles/blas_hangs.so"
 refused 'has no cblas_sgemm' "$doubles/slow_disk.so"
 refused 'cannot load' ./nothing.so
 refused "is 'fast', it must be auto" fast
+ONEDNN_MAX_CPU_ISA=AVX2 refused 'variable ONEDNN_MAX_CPU_ISA=AVX2 forbids AMX' amx
 MTLM_BLAS=fast job 1 "${tiny[@]}"
 [ "$rc" -eq 2 ] && grep -q 'variable MTLM_BLAS is .fast.' err || fail "MTLM_BLAS: $(cat err)"
 
@@ -109,7 +110,7 @@ cp "$right" libraries/libblis.so.4
 export LD_PRELOAD=$doubles/blas_slow.so
 if ! sanitized; then
     LD_LIBRARY_PATH=$PWD/libraries well 2 "${tiny[@]}" "${parallel[@]}" --blas measure
-    grep -q '^BLAS: \(blis\|onednn\|mkl\|aocl\),' err || fail "a slow default: $(cat err)"
+    grep -q '^BLAS: \(amx\|blis\|onednn\|mkl\|aocl\),' err || fail "a slow default: $(cat err)"
     measures "a slow default"
     cat err
     chosen=$(sed -n 's/^BLAS: \([a-z]*\),.*/\1/p' err)

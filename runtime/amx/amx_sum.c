@@ -4,9 +4,9 @@
 
 #include "config.h"
 
-#include "codelets/amx/amx_block.h"
-#include "codelets/amx/amx_pack.h"
-#include "codelets/amx/amx_sum.h"
+#include "runtime/amx/amx_block.h"
+#include "runtime/amx/amx_pack.h"
+#include "runtime/amx/amx_sum.h"
 #include "runtime/base/least.h"
 
 enum {

@@ -2,7 +2,7 @@
 
 #include "config.h"
 
-#include "codelets/amx/amx_kernel.h"
+#include "runtime/amx/amx_kernel.h"
 
 #if HAVE_AMX
 
@@ -70,6 +70,28 @@ static inline void fetch_to_write(const struct mtlm_amx_ahead *ahead, int64_t s)
     }
 }
 
+/* Load the two tiles of a step. */
+static inline void load_first(const uint16_t *a)
+{
+    _tile_loadd(4, a, 64);
+    _tile_loadd(5, a + MTLM_AMX_TILE, 64);
+}
+
+static inline void load_second(const uint16_t *b)
+{
+    _tile_loadd(6, b, 64);
+    _tile_loadd(7, b + MTLM_AMX_TILE, 64);
+}
+
+/* Adds the product of the loaded tiles. */
+static inline void add_product(void)
+{
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+}
+
 void mtlm_amx_multiply(const uint16_t *a, int64_t ld, const uint16_t *b,
                        int64_t steps, bool add, float *sums,
                        const struct mtlm_amx_ahead *to_read,
@@ -102,12 +124,48 @@ void mtlm_amx_multiply(const uint16_t *a, int64_t ld, const uint16_t *b,
         _tile_loadd(6, b, 64);
         _tile_loadd(7, b + MTLM_AMX_TILE, 64);
         _tile_loadd(5, a + half, stride);
-        _tile_dpbf16ps(0, 4, 6);
-        _tile_dpbf16ps(1, 4, 7);
-        _tile_dpbf16ps(2, 5, 6);
-        _tile_dpbf16ps(3, 5, 7);
+        add_product();
         a += step;
         b += MTLM_AMX_STEP;
+    }
+    _tile_stored(0, sums, bytes);
+    _tile_stored(1, sums + MTLM_AMX_ROWS, bytes);
+    _tile_stored(2, low, bytes);
+    _tile_stored(3, low + MTLM_AMX_ROWS, bytes);
+}
+
+void mtlm_amx_multiply_split(const uint16_t *a, const uint16_t *b,
+                             int64_t steps, float *sums,
+                             const struct mtlm_amx_ahead *to_read,
+                             const struct mtlm_amx_ahead *to_write)
+{
+    const int64_t bytes = MTLM_AMX_SIDE * sizeof(*sums);
+    const int64_t part = steps * MTLM_AMX_STEP;
+    float *low = sums + MTLM_AMX_ROWS * MTLM_AMX_SIDE;
+
+    __asm__ volatile("" ::: "memory"); /* as above */
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    for (int64_t s = 0, at = 0; s < steps; s++, at += MTLM_AMX_STEP) {
+        if (to_read->rows > 0)
+            fetch_to_read(to_read, s);
+        if (to_write->rows > 0)
+            fetch_to_write(to_write, s);
+        load_first(a + 2 * part + at);
+        load_second(b + at);
+        add_product();
+        load_first(a + part + at);
+        add_product();
+        load_second(b + part + at);
+        add_product();
+        load_first(a + at);
+        add_product();
+        load_second(b + 2 * part + at);
+        add_product();
+        load_second(b + at);
+        add_product();
     }
     _tile_stored(0, sums, bytes);
     _tile_stored(1, sums + MTLM_AMX_ROWS, bytes);
@@ -139,6 +197,16 @@ void mtlm_amx_multiply(const uint16_t *a, int64_t ld, const uint16_t *b,
                        const struct mtlm_amx_ahead *to_write)
 {
     (void) a, (void) ld, (void) b, (void) steps, (void) add, (void) sums;
+    (void) to_read, (void) to_write;
+}
+
+/* Never called. */
+void mtlm_amx_multiply_split(const uint16_t *a, const uint16_t *b,
+                             int64_t steps, float *sums,
+                             const struct mtlm_amx_ahead *to_read,
+                             const struct mtlm_amx_ahead *to_write)
+{
+    (void) a, (void) b, (void) steps, (void) sums;
     (void) to_read, (void) to_write;
 }
 

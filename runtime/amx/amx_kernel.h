@@ -50,4 +50,13 @@ void mtlm_amx_multiply(const uint16_t *a, int64_t ld, const uint16_t *b,
                        const struct mtlm_amx_ahead *to_read,
                        const struct mtlm_amx_ahead *to_write);
 
+/* Sets sums [32, 32] to the product of two panels of split fp32 numbers; see
+ * amx_split.h.  Of the nine products of parts it leaves out the three smallest:
+ * together less than 2^-22 of a product of numbers.  Of 32 terms the smaller
+ * products are added first. */
+void mtlm_amx_multiply_split(const uint16_t *a, const uint16_t *b,
+                             int64_t steps, float *sums,
+                             const struct mtlm_amx_ahead *to_read,
+                             const struct mtlm_amx_ahead *to_write);
+
 #endif /* MTLM_AMX_KERNEL_H */

@@ -2,7 +2,7 @@
 
 #include "config.h"
 
-#include "codelets/amx/amx_block.h"
+#include "runtime/amx/amx_block.h"
 
 void mtlm_amx_block_fetch(const struct mtlm_amx_block *block, int64_t steps,
                           struct mtlm_amx_ahead *ahead)
@@ -20,7 +20,7 @@ void mtlm_amx_block_fetch(const struct mtlm_amx_block *block, int64_t steps,
 
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512bf16")
 
-#include "codelets/amx/transpose.h" /* for these instructions */
+#include "runtime/amx/transpose.h" /* for these instructions */
 
 enum { HALF = MTLM_AMX_ROWS }; /* of a row: a vector of fp32 numbers */
 

@@ -3,7 +3,7 @@
 
 /* Products by AMX with an fp32 C. */
 
-#include "codelets/amx/amx_product.h"
+#include "runtime/amx/amx_product.h"
 
 /* Computes the fp32 C of a product and of its next ones, between
  * mtlm_amx_begin() and mtlm_amx_end().  scratch: as of mtlm_amx_product(). */

@@ -3,7 +3,7 @@
 
 /* Copies matrices to panels, which AMX multiplies; see amx_kernel.h. */
 
-#include "codelets/amx/amx_kernel.h"
+#include "runtime/amx/amx_kernel.h"
 
 /* Returns the steps of a panel with k terms. */
 static inline int64_t mtlm_amx_steps(int64_t k)

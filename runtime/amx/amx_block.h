@@ -3,7 +3,7 @@
 
 /* Writes blocks of sums [32, 32] to C. */
 
-#include "codelets/amx/amx_kernel.h"
+#include "runtime/amx/amx_kernel.h"
 
 /* A block of sums, whose first m rows and n columns belong to C.  Rows of C are
  * ldc elements apart.  C is fp32 if single, else bf16.  bias: [n] for a bf16 C,

@@ -4,7 +4,7 @@
 
 #include "config.h"
 
-#include "codelets/amx/amx_pack.h"
+#include "runtime/amx/amx_pack.h"
 
 #if HAVE_AMX
 
@@ -12,7 +12,7 @@
 
 #pragma GCC target("avx512f,avx512bw,avx512vl")
 
-#include "codelets/amx/transpose.h" /* for these instructions */
+#include "runtime/amx/transpose.h" /* for these instructions */
 
 enum { ROWS = MTLM_AMX_ROWS, TERMS = MTLM_AMX_TERMS };
 

@@ -10,10 +10,10 @@
 
 #include <assert.h>
 
-#include "codelets/amx/amx_block.h"
-#include "codelets/amx/amx_pack.h"
-#include "codelets/amx/amx_product.h"
-#include "codelets/amx/amx_sum.h"
+#include "runtime/amx/amx_block.h"
+#include "runtime/amx/amx_pack.h"
+#include "runtime/amx/amx_product.h"
+#include "runtime/amx/amx_sum.h"
 #include "runtime/base/least.h"
 
 enum {
@@ -57,11 +57,11 @@ static void fetch_next(const struct next *next, int64_t block, int64_t blocks,
 /* A part of a product with a bf16 C. */
 struct rows {
     const struct mtlm_amx_product *product;
-    bool turned;         /* B is the first factor; sums are transposed */
-    int64_t row, m;      /* first row and number of rows */
-    int64_t col, n;      /* the same of columns */
-    int64_t term, k;     /* the same of terms */
-    int64_t group;       /* columns of B that are packed at once */
+    bool turned;          /* B is the first factor; sums are transposed */
+    int64_t row, m;       /* first row and number of rows */
+    int64_t col, n;       /* the same of columns */
+    int64_t term, k;      /* the same of terms */
+    int64_t group;        /* columns of B that are packed at once */
     uint16_t *a, *panels; /* panels of A, and of a group of B */
     float *sums; /* of blocks, [ROWS / 32, COLS / 32, 32, 32]; NULL: one panel
                   * has all terms */
