@@ -17,6 +17,7 @@
 #include "graph/predict/plan_work.h"
 #include "graph/predict/published_memory.h"
 #include "runtime/base/memory.h"
+#include "runtime/machine/blas.h"
 #include "runtime/machine/gpu.h"
 
 /* Bytes of a submitted task or message (StarPU's task, our argument, edges),
@@ -24,8 +25,8 @@
 #define TASK_BYTES 2816.0
 #define HANDLE_BYTES 7168.0
 
-/* A worker's scratch in a matrix product, beside a panel of one factor
- * (plan_scratch.h): OpenBLAS copies a block of the other. */
+/* A worker's scratch in a matrix product of OpenBLAS, beside a panel of one
+ * factor (plan_scratch.h): a copy of a block of the other. */
 #define BLAS_BLOCK (1024.0 * 1024)
 
 /* What malloc adds to an allocation. */
@@ -194,7 +195,9 @@ static double scratch_bytes(const struct mtlm_program *program)
                  || node->call.kind == MTLM_OP_REDUCE_SCATTER)
             message = fmax(message, sum_bytes(&program->config.layout, node));
     }
-    return BLAS_BLOCK * program->config.layout.workers + fmax(message, buckets);
+    return (mtlm_blas_by_amx() ? 0 : BLAS_BLOCK)
+               * program->config.layout.workers
+           + fmax(message, buckets);
 }
 
 static double graph_bytes(const struct mtlm_graph *graph)

@@ -8,10 +8,19 @@
 #include "codelets/bf16_product.h"
 #include "codelets/value.h"
 #include "graph/predict/plan_scratch.h"
+#include "runtime/amx/amx_fp32.h"
 #include "runtime/base/memory.h"
+#include "runtime/machine/blas.h"
 
 /* OpenBLAS copies at most this many columns of a factor. */
 #define BLAS_PANEL 320.0
+
+/* Returns the bytes of the packed panels of an m x n x k product in fp32. */
+static double fp32_bytes(int64_t m, int64_t n, int64_t k)
+{
+    return mtlm_blas_by_amx() ? mtlm_amx_fp32_bytes(m, n, k)
+                              : sizeof(mtlm_real) * m * fmin(k, BLAS_PANEL);
+}
 
 /* Returns the bytes of the packed panels of an m x n x k product, from its
  * output [m, n] and its 2 m n k operations. */
@@ -29,11 +38,10 @@ static double panel_bytes(const struct mtlm_node *node)
 
         if (op->access[i] != MTLM_R && mtlm_shape_elems(y) > 0) {
             const double k = mtlm_call_flops(&call) / 2 / mtlm_shape_elems(y);
-            const int64_t m = mtlm_shape_rows(y);
+            const int64_t m = mtlm_shape_rows(y), n = mtlm_shape_cols(y);
 
-            most =
-                fmax(most, amx ? mtlm_bf16_product_bytes_of_amx(m, k)
-                               : sizeof(mtlm_real) * m * fmin(k, BLAS_PANEL));
+            most = fmax(most, amx ? mtlm_bf16_product_bytes_of_amx(m, k)
+                                  : fp32_bytes(m, n, k));
         }
     }
     return most;

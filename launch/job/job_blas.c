@@ -29,24 +29,31 @@ static bool is_library(const char *wish)
     return strchr(wish, '/') != NULL;
 }
 
-/* Returns rank 0's choice on every rank. */
-static const char *choose(struct mtlm_job *job, bool anew)
+/* Whether the program is to choose. */
+static bool is_choice(const char *wish)
 {
-    char note[1024] = "";
-    double choice = 0;
-
-    if (mtlm_ranks_rank(job->ranks) == 0)
-        choice = mtlm_blas_choice_find(anew, note, sizeof(note));
-    if (*note)
-        fprintf(stderr, "%s\n", note);
-    return mtlm_blas_name[(int) mtlm_ranks_sum(job->ranks, choice)];
+    return strcmp(wish, "auto") == 0 || strcmp(wish, "measure") == 0;
 }
 
-/* Returns the library of that choice, or the default where a rank's machine
- * lacks the library. */
-static const char *choose_for_all(struct mtlm_job *job, bool anew)
+/* Returns the choice of this machine. */
+static int choose(const char *wish)
 {
-    const char *library = choose(job, anew);
+    char note[1024];
+    const int choice =
+        mtlm_blas_choice_find(strcmp(wish, "measure") == 0, note, sizeof(note));
+
+    if (*note)
+        fprintf(stderr, "%s\n", note);
+    return choice;
+}
+
+/* Returns rank 0's choice on every rank, or the default where a rank's machine
+ * lacks the library. */
+static const char *choose_for_all(struct mtlm_job *job, const char *wish)
+{
+    const double choice = mtlm_ranks_rank(job->ranks) == 0 ? choose(wish) : 0;
+    const char *library =
+        mtlm_blas_name[(int) mtlm_ranks_sum(job->ranks, choice)];
     struct mtlm_blas_trial trial;
     struct mtlm_error why;
     bool works = true;
@@ -61,27 +68,45 @@ static const char *choose_for_all(struct mtlm_job *job, bool anew)
                : mtlm_blas_name[MTLM_BLAS_DEFAULT];
 }
 
-int mtlm_job_blas_choose(struct mtlm_job *job, struct mtlm_error *err)
+/* Uses the library that the user wants. */
+static int use_wish(const struct mtlm_options *options, const char *wish,
+                    struct mtlm_error *err)
 {
-    const char *wish = find_wish(&job->options), *library = wish;
-    const bool anew = strcmp(wish, "measure") == 0;
     struct mtlm_blas_trial trial;
 
-    if (job->gpu >= 0 || job->options.cluster_file)
-        return 0;
-    if (anew || strcmp(wish, "auto") == 0)
-        return mtlm_blas_use(choose_for_all(job, anew), err);
     if (!is_library(wish))
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,
             "%s is '%s', it must be auto, measure, default, amx, "
             "openblas, blis, onednn, mkl, aocl or a file with "
             "a / in its name",
-            wish == job->options.blas ? "--blas"
-                                      : "the environment variable MTLM_BLAS",
+            wish == options->blas ? "--blas"
+                                  : "the environment variable MTLM_BLAS",
             wish);
-    if (!mtlm_blas_is_default(library)
-        && mtlm_blas_try(library, false, &trial, err) < 0)
+    if (!mtlm_blas_is_default(wish)
+        && mtlm_blas_try(wish, false, &trial, err) < 0)
         return -1;
-    return mtlm_blas_use(library, err);
+    return mtlm_blas_use(wish, err);
+}
+
+int mtlm_job_blas_choose(struct mtlm_job *job, struct mtlm_error *err)
+{
+    const char *wish = find_wish(&job->options);
+
+    if (job->gpu >= 0 || job->options.cluster_file)
+        return 0;
+    return is_choice(wish) ? mtlm_blas_use(choose_for_all(job, wish), err)
+                           : use_wish(&job->options, wish, err);
+}
+
+int mtlm_job_blas_plan(const struct mtlm_options *options,
+                       struct mtlm_error *err)
+{
+    const char *wish = find_wish(options);
+
+    if (options->cluster_file)
+        return 0;
+    return is_choice(wish)
+               ? mtlm_blas_use(mtlm_blas_name[mtlm_blas_choice_kept()], err)
+               : use_wish(options, wish, err);
 }

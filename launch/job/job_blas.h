@@ -9,4 +9,9 @@
  * Does nothing for jobs without products on CPUs. */
 int mtlm_job_blas_choose(struct mtlm_job *job, struct mtlm_error *err);
 
+/* Chooses for a plan, which takes the library's memory and speed, as a job of
+ * this machine would; but measures nothing. */
+int mtlm_job_blas_plan(const struct mtlm_options *options,
+                       struct mtlm_error *err);
+
 #endif /* MTLM_JOB_BLAS_H */

@@ -9,6 +9,7 @@
 #include "graph/predict/activation_memory.h"
 #include "graph/predict/profile.h"
 #include "graph/predict/simulator.h"
+#include "launch/job/job_blas.h"
 #include "launch/options/options_layout.h"
 #include "launch/plan/cluster.h"
 #include "launch/plan/cluster_notes.h"
@@ -440,6 +441,8 @@ int mtlm_simulate_plan(struct mtlm_options *options, FILE *out,
     struct simulation s = {.options = options, .file = options->cluster_file};
     int rc;
 
+    if (mtlm_job_blas_plan(options, err) < 0)
+        return -1;
     if (!s.file || !options->world_size || options->times.stages > 0
         || !mtlm_options_layout_is_free(options))
         return mtlm_dry_run(options, out, err);

@@ -217,9 +217,9 @@ class Ours:
             check=True,
         )
 
-    def rates(self, threads, products, numbers=""):
+    def rates(self, threads, products, numbers="", blas=None):
         """The BLAS and {product: GF/s}; numbers: "bf16-" for products in
-        bf16."""
+        bf16; blas: another one than a job's."""
         done = subprocess.run(
             [
                 self.path("perf", "gemm"),
@@ -228,6 +228,7 @@ class Ours:
             ],
             capture_output=True,
             text=True,
+            env={**os.environ, "MTLM_BLAS": blas} if blas else None,
         )
         if done.returncode:
             raise Failure(done.stderr.strip())

@@ -8,6 +8,7 @@
 
 #include "config.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -166,6 +167,17 @@ static void add_terms(struct fp32_part *part)
             compute_passing(part, i, mtlm_least(group, part->passes->count - i),
                             group);
     }
+}
+
+double mtlm_amx_fp32_bytes(int64_t m, int64_t n, int64_t k)
+{
+    const double terms =
+        mtlm_amx_steps(mtlm_least(k, MOST_TERMS)) * (double) MTLM_AMX_TERMS;
+    const double stays = terms * (mtlm_least(m, n) + SIDE);
+    const double passes = terms * (m + n + SIDE - mtlm_least(m, n));
+
+    return MTLM_AMX_PARTS * sizeof(uint16_t)
+           * (fmin(stays, PART) + fmin(passes, PASSING));
 }
 
 static pthread_key_t panels_key;

@@ -22,7 +22,7 @@ enum {
  * process use AMX. */
 bool mtlm_amx_allowed(void);
 
-/* Configures the tiles of this thread; before mtlm_amx_multiply(). */
+/* Configures the tiles of this thread, for the products below. */
 void mtlm_amx_begin(void);
 
 /* Releases the tiles of this thread.  Stores past the caches are complete
@@ -52,8 +52,8 @@ void mtlm_amx_multiply(const uint16_t *a, int64_t ld, const uint16_t *b,
 
 /* Sets sums [32, 32] to the product of two panels of split fp32 numbers; see
  * amx_split.h.  Of the nine products of parts it leaves out the three smallest:
- * together less than 2^-22 of a product of numbers.  Of 32 terms the smaller
- * products are added first. */
+ * together less than 2^-22 of a product of numbers.  Of 32 terms the largest
+ * product is added last. */
 void mtlm_amx_multiply_split(const uint16_t *a, const uint16_t *b,
                              int64_t steps, float *sums,
                              const struct mtlm_amx_ahead *to_read,

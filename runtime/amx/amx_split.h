@@ -6,7 +6,8 @@
  *
  * An fp32 number has 24 bits, and a bf16 number 8.  So a number is the sum of
  * three bf16 numbers, of 2^-8 of its size each after the other: the parts 0, 1
- * and 2.  The sum is exact, unless a part is below 2^-126 and counts as 0. */
+ * and 2.  The sum is exact, unless a part is below 2^-126 and counts as 0, or
+ * the number is so large that bf16 rounds it to infinity. */
 
 #include "runtime/amx/amx_kernel.h"
 

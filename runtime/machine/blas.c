@@ -18,6 +18,10 @@
 #include "runtime/machine/blas.h"
 #include "runtime/machine/blas_core.h"
 
+#ifndef HAVE_AMX
+#define HAVE_AMX 0
+#endif
+
 /* A sanitizer's functions must stay in front of the library's. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)              \
     || !defined(RTLD_DEEPBIND)
@@ -181,26 +185,39 @@ static void compute_once(void)
     free(a);
 }
 
-/* Whether a variable of oneDNN, which has the processor's instruction sets,
- * forbids AMX. */
-static bool is_amx_forbidden(void)
+/* Returns the variable of oneDNN that forbids AMX, or NULL.  The first of the
+ * two counts.  Ours must forbid AMX wherever oneDNN's products, --bf16, do. */
+static const char *find_amx_limit(void)
 {
-    const char *limit = getenv("ONEDNN_MAX_CPU_ISA");
+    const char *name = "ONEDNN_MAX_CPU_ISA", *limit = getenv(name);
 
+    if (!limit || !*limit) {
+        name = "DNNL_MAX_CPU_ISA";
+        limit = getenv(name);
+    }
     return limit && *limit && !strcasestr(limit, "amx")
-           && strcasecmp(limit, "all") && strcasecmp(limit, "default");
+                   && strcasecmp(limit, "all") && strcasecmp(limit, "default")
+               ? name
+               : NULL;
 }
 
 static int use_amx(struct mtlm_error *err)
 {
-    if (is_amx_forbidden())
+    const char *limit = find_amx_limit();
+
+    if (!HAVE_AMX)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--blas amx: this program was built by a "
+                              "compiler without AMX");
+    if (limit)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--blas amx: the environment variable "
-                              "ONEDNN_MAX_CPU_ISA=%.40s forbids AMX",
-                              getenv("ONEDNN_MAX_CPU_ISA"));
+                              "%s=%.40s forbids AMX",
+                              limit, getenv(limit));
     if (!mtlm_amx_allowed())
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--blas amx: this machine has no AMX");
+                              "--blas amx: this machine has no AMX, or its "
+                              "system forbids AMX");
     used.amx = true;
     return 0;
 }
@@ -264,6 +281,11 @@ static void describe_version(char *text, size_t bytes)
         snprintf(text, bytes, "oneDNN %d.%d.%d", dnnl()->major, dnnl()->minor,
                  dnnl()->patch);
     }
+}
+
+bool mtlm_blas_by_amx(void)
+{
+    return used.amx;
 }
 
 const char *mtlm_blas_describe(char *text, size_t bytes)

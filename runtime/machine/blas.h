@@ -48,6 +48,9 @@ int mtlm_blas_try(const char *library, bool measure,
  * cannot be opened.  Call before other threads start. */
 int mtlm_blas_use(const char *library, struct mtlm_error *err);
 
+/* Whether our own products by AMX are in use. */
+bool mtlm_blas_by_amx(void);
+
 /* Writes what computes the products to text [bytes]; returns text. */
 const char *mtlm_blas_describe(char *text, size_t bytes);
 

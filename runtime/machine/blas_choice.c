@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "runtime/amx/amx_kernel.h"
 #include "runtime/base/memory.h"
 #include "runtime/file/cache_path.h"
 #include "runtime/file/disk.h"
@@ -50,7 +51,8 @@ static char *describe_processor(void)
              __builtin_cpu_supports("avx512vl") ? " avx512vl" : "");
 #endif
     uname(&system);
-    text = mtlm_sprintf("%s %s%s", system.machine, name, features);
+    text = mtlm_sprintf("%s %s%s%s", system.machine, name, features,
+                        mtlm_amx_allowed() ? " amx" : "");
     for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
         const char *limit = getenv(limits[i]);
 
@@ -254,4 +256,19 @@ int mtlm_blas_choice_find(bool anew, char *note, size_t bytes)
     free(processor);
     free(path);
     return choice;
+}
+
+int mtlm_blas_choice_kept(void)
+{
+    char *path = mtlm_cache_path("blas.json"), *processor;
+    struct mtlm_error err;
+    int choice;
+
+    if (!path)
+        return MTLM_BLAS_DEFAULT;
+    processor = describe_processor();
+    choice = read_choice(path, processor, &err);
+    free(processor);
+    free(path);
+    return choice < 0 ? MTLM_BLAS_DEFAULT : choice;
 }

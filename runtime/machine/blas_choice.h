@@ -18,4 +18,8 @@
  * choice that is kept does not count; empty: nothing to say. */
 int mtlm_blas_choice_find(bool anew, char *note, size_t bytes);
 
+/* Returns the choice that is kept and counts, or else the default.  Measures
+ * nothing. */
+int mtlm_blas_choice_kept(void);
+
 #endif /* MTLM_BLAS_CHOICE_H */

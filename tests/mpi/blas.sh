@@ -41,6 +41,9 @@ for name in amx blis onednn mkl aocl; do
     job 1 "${tiny[@]}" --blas $name
     if grep -q "blas $name: this machine has no " err; then
         [ "$rc" -eq 2 ] || fail "$name: exit code $rc"
+        [ $name != amx ] || ! grep -qw amx_bf16 /proc/cpuinfo \
+            || ! grep -qx '#define HAVE_AMX 1' config.h \
+            || fail "amx: the processor has AMX: $(cat err)"
         echo "$name: not here"
     else
         [ "$rc" -eq 0 ] || fail "$name: exit code $rc: $(cat err)"
@@ -65,7 +68,10 @@ refused 'take longer than 2 s' "$doubles/blas_hangs.so"
 refused 'has no cblas_sgemm' "$doubles/slow_disk.so"
 refused 'cannot load' ./nothing.so
 refused "is 'fast', it must be auto" fast
-ONEDNN_MAX_CPU_ISA=AVX2 refused 'variable ONEDNN_MAX_CPU_ISA=AVX2 forbids AMX' amx
+if grep -qx '#define HAVE_AMX 1' config.h; then
+    ONEDNN_MAX_CPU_ISA=AVX2 refused 'variable ONEDNN_MAX_CPU_ISA=AVX2 forbids AMX' amx
+    DNNL_MAX_CPU_ISA=AVX2 refused 'variable DNNL_MAX_CPU_ISA=AVX2 forbids AMX' amx
+fi
 MTLM_BLAS=fast job 1 "${tiny[@]}"
 [ "$rc" -eq 2 ] && grep -q 'variable MTLM_BLAS is .fast.' err || fail "MTLM_BLAS: $(cat err)"
 

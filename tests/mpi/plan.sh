@@ -41,6 +41,10 @@ if ! sanitized; then
     ! grep -q 'multiply by AMX' out || near 1 --model gpt-tiny --num-layers 2 --bf16 \
         --vocab-size 50000 --seq-length 128 --global-batch-size 32 --micro-batch-size 1 \
         --workers 8 --train-iters 2 --eval-iters 0
+    job 1 --model gpt-tiny --blas amx --train-iters 1 --eval-iters 0 --mock-data
+    [ "$rc" -ne 0 ] || near 1 --model gpt-tiny --num-layers 2 --blas amx \
+        --vocab-size 50000 --seq-length 128 --global-batch-size 32 --micro-batch-size 1 \
+        --workers 8 --train-iters 2 --eval-iters 0
     # Packed copies of weights, where the processor multiplies bf16.
     near 1 --model gpt-tiny --bf16 --global-batch-size 64 \
         --train-iters $iters --eval-iters 0

@@ -26,7 +26,7 @@ class Products(unittest.TestCase):
         self.comparison = comparison.Comparison.__new__(comparison.Comparison)
         self.comparison.say = lambda text: None
         self.comparison.ours = unittest.mock.Mock()
-        self.comparison.ours.rates = lambda threads, names, numbers="": (
+        self.comparison.ours.rates = lambda threads, names, numbers="", blas=None: (
             "a BLAS",
             at(300 if numbers else 100),
         )
@@ -64,7 +64,7 @@ class Products(unittest.TestCase):
         self.assertAlmostEqual(peer.share, 0.5)
 
     def test_where_ours_has_no_bf16_products_those_in_fp32_count(self):
-        def rates(threads, names, numbers=""):
+        def rates(threads, names, numbers="", blas=None):
             if numbers:
                 raise Failure("gemm: no product here")
             return "a BLAS", at(100)
@@ -84,6 +84,16 @@ class Products(unittest.TestCase):
         self.comparison.measure_products(CASE, 2)
         self.assertEqual(peer.setting.core, "SkylakeX")
         self.assertAlmostEqual(peer.share, 0.95)
+
+    def test_an_openblas_is_held_against_ours_not_against_a_jobs_blas(self):
+        self.comparison.ours.rates = lambda threads, names, blas=None: (
+            "a BLAS",
+            at(100 if blas == "default" else 250),
+        )
+        (peer,) = self.use(False)
+        self.rate = lambda setting, numbers: at(95)
+        self.assertEqual(self.comparison.measure_products(CASE, 2), at(250))
+        self.assertAlmostEqual(peer.share, 0.38)
 
     def test_an_openblas_that_is_slow_by_mistake_is_refused(self):
         self.use(False)
