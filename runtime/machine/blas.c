@@ -293,7 +293,7 @@ const char *mtlm_blas_describe(char *text, size_t bytes)
     struct link_map *map;
 
     if (used.amx) {
-        snprintf(text, bytes, "AMX, numbers split to three of bf16");
+        snprintf(text, bytes, "AMX, each number in three bf16 parts");
         return text;
     }
     if (!used.handle)
