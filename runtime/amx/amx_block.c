@@ -20,15 +20,10 @@ void mtlm_amx_block_fetch(const struct mtlm_amx_block *block, int64_t steps,
 
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512bf16")
 
+#include "runtime/amx/mask.h"      /* for these instructions */
 #include "runtime/amx/transpose.h" /* for these instructions */
 
 enum { HALF = MTLM_AMX_ROWS }; /* of a row: a vector of fp32 numbers */
-
-/* Returns a mask of the first n of 16 numbers. */
-static __mmask16 first_of(int64_t n)
-{
-    return n <= 0 ? 0 : n < HALF ? (1u << n) - 1 : ~0u;
-}
 
 /* Reads bf16 numbers as floats. */
 static __m512 widen(__mmask16 mask, const uint16_t *from)
@@ -131,7 +126,8 @@ void mtlm_amx_block_transpose(float *sums)
 
 void mtlm_amx_block_write(const struct mtlm_amx_block *block)
 {
-    const __mmask16 low = first_of(block->n), high = first_of(block->n - HALF);
+    const __mmask16 low = mtlm_mask_first(block->n),
+                    high = mtlm_mask_first(block->n - HALF);
 
     if (block->streams)
         stream_fp32(block);

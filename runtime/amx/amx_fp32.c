@@ -8,6 +8,7 @@
 
 #include "config.h"
 
+#include <assert.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -236,6 +237,7 @@ void mtlm_amx_fp32(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k,
                              .c = c,
                              .ldc = ldc};
 
+    assert(k > 0);
     part.stay = panels_of_thread();
     part.pass = part.stay + MTLM_AMX_PARTS * PART;
     mtlm_amx_begin();

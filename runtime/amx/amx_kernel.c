@@ -92,6 +92,25 @@ static inline void add_product(void)
     _tile_dpbf16ps(3, 5, 7);
 }
 
+static inline void clear_sums(void)
+{
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+}
+
+static inline void store_sums(float *sums)
+{
+    const int64_t bytes = MTLM_AMX_SIDE * sizeof(*sums);
+    float *low = sums + MTLM_AMX_ROWS * MTLM_AMX_SIDE;
+
+    _tile_stored(0, sums, bytes);
+    _tile_stored(1, sums + MTLM_AMX_ROWS, bytes);
+    _tile_stored(2, low, bytes);
+    _tile_stored(3, low + MTLM_AMX_ROWS, bytes);
+}
+
 void mtlm_amx_multiply(const uint16_t *a, int64_t ld, const uint16_t *b,
                        int64_t steps, bool add, float *sums,
                        const struct mtlm_amx_ahead *to_read,
@@ -110,10 +129,7 @@ void mtlm_amx_multiply(const uint16_t *a, int64_t ld, const uint16_t *b,
         _tile_loadd(2, low, bytes);
         _tile_loadd(3, low + MTLM_AMX_ROWS, bytes);
     } else {
-        _tile_zero(0);
-        _tile_zero(1);
-        _tile_zero(2);
-        _tile_zero(3);
+        clear_sums();
     }
     for (int64_t s = 0; s < steps; s++) {
         if (to_read->rows > 0)
@@ -128,10 +144,7 @@ void mtlm_amx_multiply(const uint16_t *a, int64_t ld, const uint16_t *b,
         a += step;
         b += MTLM_AMX_STEP;
     }
-    _tile_stored(0, sums, bytes);
-    _tile_stored(1, sums + MTLM_AMX_ROWS, bytes);
-    _tile_stored(2, low, bytes);
-    _tile_stored(3, low + MTLM_AMX_ROWS, bytes);
+    store_sums(sums);
 }
 
 void mtlm_amx_multiply_split(const uint16_t *a, const uint16_t *b,
@@ -139,15 +152,10 @@ void mtlm_amx_multiply_split(const uint16_t *a, const uint16_t *b,
                              const struct mtlm_amx_ahead *to_read,
                              const struct mtlm_amx_ahead *to_write)
 {
-    const int64_t bytes = MTLM_AMX_SIDE * sizeof(*sums);
     const int64_t part = steps * MTLM_AMX_STEP;
-    float *low = sums + MTLM_AMX_ROWS * MTLM_AMX_SIDE;
 
     __asm__ volatile("" ::: "memory"); /* as above */
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
+    clear_sums();
     for (int64_t s = 0, at = 0; s < steps; s++, at += MTLM_AMX_STEP) {
         if (to_read->rows > 0)
             fetch_to_read(to_read, s);
@@ -167,10 +175,7 @@ void mtlm_amx_multiply_split(const uint16_t *a, const uint16_t *b,
         load_second(b + at);
         add_product();
     }
-    _tile_stored(0, sums, bytes);
-    _tile_stored(1, sums + MTLM_AMX_ROWS, bytes);
-    _tile_stored(2, low, bytes);
-    _tile_stored(3, low + MTLM_AMX_ROWS, bytes);
+    store_sums(sums);
 }
 
 #else

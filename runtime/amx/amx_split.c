@@ -13,6 +13,7 @@
 
 #pragma GCC target("avx512f,avx512bw,avx512vl")
 
+#include "runtime/amx/mask.h"      /* for these instructions */
 #include "runtime/amx/transpose.h" /* for these instructions */
 
 enum { ROWS = MTLM_AMX_ROWS, TERMS = MTLM_AMX_TERMS, PARTS = MTLM_AMX_PARTS };
@@ -21,12 +22,6 @@ enum { ROWS = MTLM_AMX_ROWS, TERMS = MTLM_AMX_TERMS, PARTS = MTLM_AMX_PARTS };
 struct tiles {
     mtlm_transpose_row row[PARTS][ROWS];
 };
-
-/* Returns a mask of the first n of 16 numbers. */
-static inline __mmask16 first_of(int64_t n)
-{
-    return n <= 0 ? 0 : n < ROWS ? (1u << n) - 1 : ~0u;
-}
 
 /* Returns the numbers rounded to bf16, as floats.  NaN may become a number: the
  * rest that is left is NaN then. */
@@ -56,7 +51,7 @@ static inline void split_rows(const float *from, int64_t ld, int64_t n,
     const __m512i halves = _mm512_set_epi16(
         63, 61, 59, 57, 55, 53, 51, 49, 47, 45, 43, 41, 39, 37, 35, 33, 31, 29,
         27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
-    const __mmask16 low = first_of(k), high = first_of(k - ROWS);
+    const __mmask16 low = mtlm_mask_first(k), high = mtlm_mask_first(k - ROWS);
 
     for (int i = 0; i < ROWS; i++, from += ld) {
         __m512 first[PARTS], second[PARTS];
@@ -76,7 +71,7 @@ static inline void split_pairs(const float *from, int64_t ld, int64_t n,
                                int64_t k, struct tiles *tiles)
 {
     const __m512i high = _mm512_set1_epi32((int) 0xffff0000);
-    const __mmask16 mask = first_of(n);
+    const __mmask16 mask = mtlm_mask_first(n);
 
     for (int i = 0; i < ROWS; i++, from += 2 * ld) {
         __m512 even[PARTS], odd[PARTS];

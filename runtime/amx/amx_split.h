@@ -13,9 +13,9 @@
 
 enum { MTLM_AMX_PARTS = 3 }; /* of a number */
 
-/* Writes panels [3, steps, 2, 16, 32] of the first factor, one for each 32 of n
- * rows with k terms, and zeros behind the last row and term.  Rows are ld
- * elements apart; by_terms: the terms are, and the rows are columns. */
+/* Writes panels [3, steps, 2, 16, 32] of the first factor: n rows with k terms,
+ * a panel for each 32 rows.  Zeros stand behind the last row and term.  Rows
+ * are ld elements apart; by_terms: the terms are, and the rows are columns. */
 void mtlm_amx_split_first(bool by_terms, const float *from, int64_t ld,
                           int64_t n, int64_t k, uint16_t *panels);
 
