@@ -1,6 +1,8 @@
 """Cells of a campaign: the calls of mtlm-dag that answer them, and their rows."""
 
 import collections
+import concurrent.futures
+import contextlib
 import csv
 import os
 import subprocess
@@ -51,9 +53,6 @@ class Programs:
         except subprocess.TimeoutExpired:
             _end(process)
             raise Failure(f"mtlm-dag took more than {self.limit:g} s") from None
-        except BaseException:  # a signal, in the main thread
-            _end(process)
-            raise
         finally:
             with self.lock:
                 self.running.discard(process)
@@ -64,7 +63,19 @@ class Programs:
             raise Failure(said or f"exit status {process.returncode}")
         return out
 
-    def end(self):
+    @contextlib.contextmanager
+    def threads(self, jobs):
+        """Threads that run programs.  Python raises a signal in the main thread,
+        between any two steps: there a program just started would go on."""
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            try:
+                yield pool
+            except BaseException:
+                self._end()
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+
+    def _end(self):
         """mpirun takes its ranks along at SIGTERM."""
         with self.lock:
             self.ended, running = True, list(self.running)
@@ -123,6 +134,10 @@ class Calls:
 
     def check(self):
         """Refuses values of axes that mtlm-dag does not know; Wrong."""
+        with self.programs.threads(1) as pool:
+            pool.submit(self._check).result()
+
+    def _check(self):
         first = self.grid.cells[0]._replace(
             schedule="1f1b", mode="emergent", p="1", v="own", m="1",
             jitter="0", memory="own", seed="",

@@ -12,6 +12,15 @@ sys.dont_write_bytecode = True
 
 from campaign_folder import GRID, SCRIPT, Folder, build, campaign  # noqa: E402
 
+# Popen of a busy machine: it returns long after the program has begun.
+LATE = """\
+import subprocess, time
+class Late(subprocess.Popen):
+    def __init__(self, *words, **options):
+        super().__init__(*words, **options)
+        time.sleep(2)
+subprocess.Popen = Late
+"""
 SCALE = float(os.environ.get("TIME_SCALE", "3"))
 # A program that passes its calls on, and hangs from the given call on.
 HANGS = """\
@@ -40,7 +49,7 @@ class Interrupted(Folder):
         except FileNotFoundError:
             return []
 
-    def start(self, calls, option="--modes-out"):
+    def start(self, calls, option="--modes-out", path=""):
         """A campaign whose program hangs from a call with the option on, once
         it hangs."""
         fake = os.path.join(self.work, "build")
@@ -53,6 +62,7 @@ class Interrupted(Folder):
             [sys.executable, "-B", SCRIPT, self.grid(), "--out", self.out,
              "--build", fake],
             stderr=subprocess.PIPE, text=True, start_new_session=True,
+            env=dict(os.environ, PYTHONPATH=path),
         )
         end = time.monotonic() + 60 * SCALE
         while len(self.calls()) < calls:
@@ -84,6 +94,15 @@ class Interrupted(Folder):
         self.assertEqual(self.lines()[:len(there)], there)
         self.assertEqual(sorted(self.lines()), sorted(want))
 
+    def interrupt(self, run, number, code):
+        """The program that hangs ends, too."""
+        os.kill(run.pid, number)
+        said = run.communicate()[1]
+        self.assertEqual(run.returncode, code)
+        self.assertTrue(said.endswith("interrupted; the same command goes "
+                                      "on\n"), said)
+        self.wait_for_end(self.calls()[-1])
+
     def test_a_signal_leaves_whole_lines(self):
         for number, code, calls, option in (
             (signal.SIGINT, 130, 3, "--modes-out"),
@@ -91,15 +110,17 @@ class Interrupted(Folder):
             (signal.SIGTERM, 143, 1, "--jitter"),  # before the first cell
         ):
             run = self.start(calls, option)
-            os.kill(run.pid, number)
-            said = run.communicate()[1]
-            self.assertEqual(run.returncode, code)
-            self.assertTrue(said.endswith("interrupted; the same command goes "
-                                          "on\n"), said)
+            self.interrupt(run, number, code)
             with open(self.path("cells.csv")) as file:
                 self.assertTrue(file.read().endswith("\n"))
-            self.wait_for_end(self.calls()[-1])
             os.remove(os.path.join(self.work, "build", "mtlm-dag.calls"))
+
+    def test_a_signal_while_a_program_starts(self):
+        """The program runs already, and the campaign has yet to note it."""
+        with open(os.path.join(self.work, "sitecustomize.py"), "w") as file:
+            file.write(LATE)
+        run = self.start(1, "--jitter", self.work)
+        self.interrupt(run, signal.SIGTERM, 143)
 
     def test_a_line_cut_off_is_written_again(self):
         want = self.whole()
