@@ -80,8 +80,9 @@ static void wrap(const char *text, int column, int indent, FILE *out)
 
 static void print_option(const struct mtlm_option *o, FILE *out)
 {
-    const bool value =
-        o->arg && *o->fallback && !mtlm_option_needed(o - mtlm_option_table);
+    const bool value = o->arg && *o->fallback
+                       && !mtlm_option_needed(o - mtlm_option_table)
+                       && !strstr(o->help, "(default: "); /* in words */
     char *text = value ? mtlm_sprintf("%s (default: %s)", o->help, o->fallback)
                        : mtlm_strdup(o->help);
     int column = fprintf(out, "%*s--%s%s%s", NAMES, "", o->name,

@@ -307,7 +307,8 @@
         "strict", 0, 0, "strict|hint|windows",                                 \
         "ranks run the order of --schedule-file or of a published --schedule " \
         "as it stands (strict), prefer what stands first (hint), or take its " \
-        "windows only (windows)")                                              \
+        "windows only (windows) (default: strict with FILE; hint for "         \
+        "schedules that set what no window says; else no order)")              \
     OPT(PARALLEL, STAGE_TIMES, "stage-times", TEXT, stage_times, "", 0, 0,     \
         "FILE.ini",                                                            \
         "times of F, B, W and messages that windows, --schedule auto and "     \
@@ -563,7 +564,7 @@
         "start no ranks: print time, FLOP/s, idle time and memory of an "      \
         "iteration on the machine of CLUSTER.ini, and stop")                   \
     OPT(PREDICTION, AS, "as", TEXT, as, "", 0, 0,                              \
-        "megatron-2019|2019-unoverlapped|v1.0|2020-09|2021|2021-unscattered|"  \
+        "2019|2019-unoverlapped|v1.0|2020-09|2021|2021-unscattered|"           \
         "2021-unfused|2022|deepspeed",                                         \
         "with --simulate: as published code of that time, with its kernels, "  \
         "its blocking messages and its fixed order")                           \

@@ -107,7 +107,7 @@ static int resolve_profile(struct mtlm_options *o, struct mtlm_error *err)
     if (!o->profile)
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,
-            "--as is '%.40s', it must be megatron-2019, 2019-unoverlapped, "
+            "--as is '%.40s', it must be 2019, 2019-unoverlapped, "
             "v1.0, 2020-09, 2021, 2021-unscattered, 2021-unfused, 2022 or "
             "deepspeed",
             o->as);

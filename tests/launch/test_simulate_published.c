@@ -116,7 +116,7 @@ static void test_published_code_has_the_features_of_its_year(void **state)
     }
     refuses("--model gpt-tiny --as 2021", "--as is for --simulate CLUSTER.ini");
     refuses("--model gpt-tiny --simulate x.ini --as 2018",
-            "--as is '2018', it must be megatron-2019, 2019-unoverlapped, "
+            "--as is '2018', it must be 2019, 2019-unoverlapped, "
             "v1.0, 2020-09, 2021, 2021-unscattered, 2021-unfused, 2022 or "
             "deepspeed");
     refuses("--model gpt-tiny --simulate x.ini --as 2021 --schedule-mode hint",
