@@ -10,8 +10,7 @@
 #include "runtime/machine/blas.h"
 #include "runtime/machine/blas_choice.h"
 
-/* Returns what the user wants: --blas, or else the environment variable. */
-static const char *find_wish(const struct mtlm_options *options)
+const char *mtlm_job_blas_wish(const struct mtlm_options *options)
 {
     const char *variable = getenv("MTLM_BLAS");
 
@@ -35,13 +34,17 @@ static bool is_choice(const char *wish)
     return strcmp(wish, "auto") == 0 || strcmp(wish, "measure") == 0;
 }
 
-/* Returns the choice of this machine. */
+/* Returns the choice of this machine: one for all runs of the process, those of
+ * --seeds. */
 static int choose(const char *wish)
 {
+    static int choice = -1;
     char note[1024];
-    const int choice =
-        mtlm_blas_choice_find(strcmp(wish, "measure") == 0, note, sizeof(note));
 
+    if (choice >= 0)
+        return choice;
+    choice =
+        mtlm_blas_choice_find(strcmp(wish, "measure") == 0, note, sizeof(note));
     if (*note)
         fprintf(stderr, "%s\n", note);
     return choice;
@@ -91,7 +94,7 @@ static int use_wish(const struct mtlm_options *options, const char *wish,
 
 int mtlm_job_blas_choose(struct mtlm_job *job, struct mtlm_error *err)
 {
-    const char *wish = find_wish(&job->options);
+    const char *wish = mtlm_job_blas_wish(&job->options);
 
     if (job->gpu >= 0 || job->options.cluster_file)
         return 0;
@@ -99,10 +102,31 @@ int mtlm_job_blas_choose(struct mtlm_job *job, struct mtlm_error *err)
                            : use_wish(&job->options, wish, err);
 }
 
+/* Hosts may have other versions, and OpenBLAS other kernels for other
+ * processors.  Data-parallel replicas may differ so: the job goes on. */
+int mtlm_job_blas_compare(struct mtlm_job *job, struct mtlm_error *err)
+{
+    struct mtlm_error other;
+    char text[256];
+
+    (void) err;
+    if (job->gpu >= 0 || job->options.cluster_file)
+        snprintf(text, sizeof(text), "no products on CPUs");
+    else
+        mtlm_blas_describe(text, sizeof(text));
+    if (mtlm_ranks_same(job->ranks, text, "multiplies by another BLAS",
+                        MTLM_EXIT_USAGE, &other)
+            < 0
+        && mtlm_ranks_rank(job->ranks) == 0)
+        fprintf(stderr, "mtlm-dag: %s; other ranks round otherwise\n",
+                other.text);
+    return 0;
+}
+
 int mtlm_job_blas_plan(const struct mtlm_options *options,
                        struct mtlm_error *err)
 {
-    const char *wish = find_wish(options);
+    const char *wish = mtlm_job_blas_wish(options);
 
     if (options->cluster_file)
         return 0;

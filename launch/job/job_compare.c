@@ -8,6 +8,7 @@
 
 #include <xxhash.h>
 
+#include "launch/job/job_blas.h"
 #include "launch/job/job_compare.h"
 #include "launch/job/job_data.h"
 #include "launch/options/options_print.h"
@@ -88,7 +89,9 @@ int mtlm_job_compare_settings(struct mtlm_job *job, struct mtlm_error *err)
     if (times->stages > 0)
         fprintf(file, "times of %d stages with hash %016" PRIx64 "\n",
                 times->stages, hash_of_times(times));
-    /* The policy comes from the environment, which may not reach every rank. */
+    /* BLAS and policy come from the environment, which may not reach every
+     * rank. */
+    fprintf(file, "BLAS %s\n", mtlm_job_blas_wish(&job->options));
     fprintf(file, "policy %s", mtlm_plugin_wanted());
     if (library)
         fprintf(file, " of %s with hash %016" PRIx64, library,

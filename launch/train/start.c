@@ -276,6 +276,7 @@ int mtlm_train_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
                                   detect_cpu,
                                   count_workers,
                                   mtlm_job_blas_choose,
+                                  mtlm_job_blas_compare,
                                   reserve_libraries,
                                   mtlm_job_synthetic_read,
                                   mtlm_job_layout_choose,

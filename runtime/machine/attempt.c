@@ -39,6 +39,8 @@ int mtlm_attempt(void (*attempt)(void *), void *context, int seconds)
     }
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
+    if (child < 0)
+        return -1;
     return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 

@@ -2,7 +2,8 @@
 #define MTLM_ATTEMPT_H
 
 /* Calls attempt(context) in a child process, which may crash or hang.  Returns
- * the signal that ended the child; 0: none.  The child may use so many seconds
+ * the signal that ended the child; 0: none; -1: there is no child, errno says
+ * why.  The child may use so many seconds
  * of processor time (SIGPROF ends the child), and thirty times as many in all
  * (SIGALRM). */
 int mtlm_attempt(void (*attempt)(void *), void *context, int seconds);

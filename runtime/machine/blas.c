@@ -66,6 +66,18 @@ static struct {
     dnnl_gemm *dnnl;
 } used;
 
+/* oneDNN allocates memory in each product; what fails leaves C as it was. */
+static void check(int status)
+{
+    enum { OUT_OF_MEMORY = 1 }; /* dnnl_types.h */
+
+    if (status == OUT_OF_MEMORY)
+        mtlm_out_of_memory(0);
+    if (status != 0)
+        mtlm_fatal(__FILE__, __LINE__, "oneDNN: status %d of dnnl_sgemm",
+                   status);
+}
+
 /* oneDNN asks OpenMP for the number of threads, a setting of each thread. */
 static void run_one_thread(void)
 {
@@ -98,8 +110,8 @@ void mtlm_blas_sgemm(bool trans_a, bool trans_b, int64_t m, int64_t n,
                   k, 1, a, lda, b, ldb, beta, c, ldc);
     } else if (used.dnnl) {
         run_one_thread();
-        used.dnnl(trans_a ? 'T' : 'N', trans_b ? 'T' : 'N', m, n, k, 1, a, lda,
-                  b, ldb, beta, c, ldc);
+        check(used.dnnl(trans_a ? 'T' : 'N', trans_b ? 'T' : 'N', m, n, k, 1, a,
+                        lda, b, ldb, beta, c, ldc));
     } else {
         cblas_sgemm(CblasRowMajor, transposed(trans_a), transposed(trans_b), m,
                     n, k, 1, a, lda, b, ldb, beta, c, ldc);

@@ -211,18 +211,26 @@ static int read_choice(const char *path, const char *processor,
     return choice;
 }
 
-/* Measures, keeps the choice in path unless NULL, and says so in note.  before:
- * why the kept choice does not count, or an empty text. */
-static int choose_anew(char *processor, const char *path, const char *before,
-                       char *note, size_t bytes)
+/* Measures, keeps the choice in path unless NULL, and says so in note.  Takes
+ * what another job has kept meanwhile, unless anew.  before: why the kept
+ * choice does not count, or an empty text. */
+static int choose_anew(char *processor, const char *path, bool anew,
+                       const char *before, char *note, size_t bytes)
 {
     struct measured m = {.processor = processor};
     struct mtlm_error err = {.text = ""};
     char speeds[512];
-    bool kept;
+    bool kept = false;
+    int there;
 
     measure(&m);
-    kept = path && keep(&m, path, &err) == 0;
+    there = path && !anew ? read_choice(path, processor, &err) : -1;
+    if (there >= 0)
+        return there;
+    if (m.trial[MTLM_BLAS_DEFAULT].flops <= 0)
+        mtlm_error_set(&err, MTLM_EXIT_RESOURCE, "nothing was measured");
+    else
+        kept = path && keep(&m, path, &err) == 0;
     list_speeds(&m, speeds, sizeof(speeds));
     snprintf(note, bytes,
              "%sBLAS: %s, chosen by measurement; GF/s of a core: %s; %s%s",
@@ -250,8 +258,8 @@ int mtlm_blas_choice_find(bool anew, char *note, size_t bytes)
             before = mtlm_sprintf("%s %s: measured again\n", path, err.text);
     }
     if (choice < 0)
-        choice =
-            choose_anew(processor, path, before ? before : "", note, bytes);
+        choice = choose_anew(processor, path, anew, before ? before : "", note,
+                             bytes);
     free(before);
     free(processor);
     free(path);

@@ -141,7 +141,7 @@ int mtlm_blas_core_check(struct mtlm_error *err)
                               "%s",
                               facts.coretype, facts.core);
     number = mtlm_attempt(try_products, NULL, 1);
-    if (number)
+    if (number > 0)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "the environment variable " CORETYPE
                               "=%s names a core whose matrix product fails on "
@@ -174,7 +174,7 @@ int mtlm_blas_core_reserve(int callers, struct mtlm_error *err)
 
     if (!ask("openblas_get_config") || !has_limit_of_addresses(&limit))
         return 0;
-    if (mtlm_attempt(take_buffers, &callers, 1))
+    if (mtlm_attempt(take_buffers, &callers, 1) > 0)
         return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
                               "the limit of %.0f MiB of address space (ulimit "
                               "-v) leaves %.0f MiB, too little for the buffers "

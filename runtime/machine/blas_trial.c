@@ -3,6 +3,7 @@
 
 #include "config.h"
 
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -152,17 +153,22 @@ static double measure_best(const struct matrices *m, int rows)
     return best * count_threads(thread, process);
 }
 
-/* Returns floating-point operations per second of one thread. */
+/* Returns floating-point operations per second of one thread; 0 where memory
+ * does not hold the matrices. */
 static double measure_flops(void)
 {
     enum { WEIGHTS = LAYERS * WIDE * WIDTH };
-    const struct matrices m = {.x = mtlm_calloc(ROWS * WIDTH, sizeof(float)),
-                               .y = mtlm_calloc(ROWS * WIDE, sizeof(float)),
-                               .w = mtlm_calloc(WEIGHTS, sizeof(float)),
-                               .dw = mtlm_calloc(WEIGHTS, sizeof(float))};
+    const int64_t numbers = ROWS * (WIDTH + WIDE) + 2 * WEIGHTS;
+    float *memory = malloc(numbers * sizeof(*memory));
+    const struct matrices m = {.x = memory,
+                               .y = memory + ROWS * WIDTH,
+                               .w = memory + ROWS * (WIDTH + WIDE),
+                               .dw = memory + numbers - WEIGHTS};
     int rows = FEW_ROWS;
     double best;
 
+    if (!memory)
+        return 0;
     fill(m.x, ROWS * WIDTH, 1);
     fill(m.w, WEIGHTS, 2);
     for (int64_t i = 0; i < WEIGHTS; i++)
@@ -173,10 +179,7 @@ static double measure_flops(void)
         rows = ROWS;
         best = measure_best(&m, rows);
     }
-    free(m.x);
-    free(m.y);
-    free(m.w);
-    free(m.dw);
+    free(memory);
     return 6.0 * rows * WIDE * WIDTH / best;
 }
 
@@ -207,6 +210,11 @@ static int judge(const struct report *report, int number,
         *err = report->err;
         return -1;
     }
+    if (number < 0)
+        return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
+                              "--blas %s: no process starts to try the "
+                              "library: %s",
+                              library, strerror(errno));
     if (number == SIGPROF || number == SIGALRM)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--blas %s: small products of matrices take "

@@ -75,6 +75,36 @@ fi
 MTLM_BLAS=fast job 1 "${tiny[@]}"
 [ "$rc" -eq 2 ] && grep -q 'variable MTLM_BLAS is .fast.' err || fail "MTLM_BLAS: $(cat err)"
 
+# A product that the library refuses ends the job.
+job 1 "${tiny[@]}" --blas "$doubles/blas_refuses.so"
+[ "$rc" -eq 6 ] && grep -q 'not enough memory' err || fail "a refused product: $rc, $(cat err)"
+
+# Ranks compare their wishes, and what they found.
+cat >each <<'END'
+#!/bin/sh
+export LD_LIBRARY_PATH=$PWD/rank$OMPI_COMM_WORLD_RANK
+[ -z "$WISHES" ] || export MTLM_BLAS=$(echo $WISHES | cut -d ' ' -f $((OMPI_COMM_WORLD_RANK + 1)))
+exec "$@"
+END
+chmod +x each
+mkdir rank0 rank1
+cp "$right" rank0/libblis.so.4
+cp "$doubles/blas_wide.so" rank1/libblis.so.4
+each() {
+    # shellcheck disable=SC2086 # several words
+    timeout -k 5 $((60 * TIME_SCALE)) $MPIRUN -q -n 2 ./each "$program" "${tiny[@]}" \
+        "${parallel[@]}" "$@" >out 2>err </dev/null
+    rc=$?
+}
+WISHES="default blis" each
+[ "$rc" -eq 2 ] && one_sentence \
+    && grep -q 'rank 1 was started with other settings than rank 0: BLAS blis, not BLAS default' err \
+    || fail "two wishes: $rc, $(cat err)"
+WISHES='' each --blas blis
+[ "$rc" -eq 0 ] && one_sentence \
+    && grep -q 'rank 1 multiplies by another BLAS than rank 0: .*/rank1/.*, not .*/rank0/.*; other' err \
+    || fail "two libraries of a name: $rc, $(cat err)"
+
 # auto measures at the first use, and only then.
 note='^BLAS: [a-z]*, chosen by measurement; GF/s of a core: default (.*) [0-9]'
 measures() {

@@ -2,15 +2,36 @@
 
 #include "config.h"
 
+#include <dlfcn.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "runtime/machine/attempt.h"
+#include "runtime/machine/blas.h"
+
+static bool no_process;
+
+/* In place of the C library's. */
+pid_t fork(void)
+{
+    static pid_t (*real)(void);
+
+    if (no_process) {
+        errno = EAGAIN;
+        return -1;
+    }
+    *(void **) &real = dlsym(RTLD_NEXT, "fork");
+    return real();
+}
 
 /* Counts the steps of the clock during 40 ms. */
 static void count_steps(void *context)
@@ -59,11 +80,26 @@ static void test_a_child_may_crash_or_hang(void **state)
     assert_int_equal(mtlm_attempt(hang, NULL, 1), SIGPROF);
 }
 
+/* As where ulimit -u is reached: not a child that ended well. */
+static void test_no_child_is_no_success(void **state)
+{
+    struct mtlm_blas_trial trial;
+    struct mtlm_error err;
+
+    (void) state;
+    no_process = true;
+    assert_int_equal(mtlm_attempt(crash, NULL, 2), -1);
+    assert_int_equal(mtlm_blas_try("blis", false, &trial, &err), -1);
+    assert_non_null(strstr(err.text, "no process starts"));
+    no_process = false;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_clock_has_no_ticks),
         cmocka_unit_test(test_a_child_may_crash_or_hang),
+        cmocka_unit_test(test_no_child_is_no_success),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
