@@ -14,6 +14,7 @@ enum { NONE = -1 };
 struct slot {
     int64_t writer, *reader;
     int n, capacity; /* readers since the last writer */
+    bool fixed;
 };
 
 struct mtlm_dependencies {
@@ -112,6 +113,8 @@ static void sort_predecessors(struct mtlm_dependencies *d)
 static void read_slot(struct mtlm_dependencies *d, struct slot *slot,
                       int64_t task)
 {
+    if (slot->fixed)
+        return;
     add_predecessor(d, slot->writer, task);
     if (slot->n == slot->capacity) {
         slot->capacity = 2 * slot->capacity + 8;
@@ -130,6 +133,13 @@ static void write_slot(struct mtlm_dependencies *d, struct slot *slot,
         add_predecessor(d, slot->writer, task);
     slot->n = 0;
     slot->writer = task;
+}
+
+void mtlm_dependencies_fix(struct mtlm_dependencies *d,
+                           const struct mtlm_tensor *tensor)
+{
+    for (int i = d->first[tensor->id]; i < d->first[tensor->id + 1]; i++)
+        d->slot[i].fixed = true;
 }
 
 struct mtlm_predecessors mtlm_dependencies_add(struct mtlm_dependencies *d,

@@ -32,6 +32,11 @@ struct mtlm_predecessors mtlm_dependencies_add(struct mtlm_dependencies *d,
                                                const struct mtlm_submission *at,
                                                int64_t task);
 
+/* Tasks only read the tensor from here on: readers no longer wait for its
+ * writers, and the record does not grow by them. */
+void mtlm_dependencies_fix(struct mtlm_dependencies *d,
+                           const struct mtlm_tensor *tensor);
+
 /* Returns the number of slot 0 of a tensor that has a ring of its own.  The
  * slots of all tensors are numbered from 0, tensor by tensor. */
 int mtlm_dependencies_first_slot(const struct mtlm_dependencies *d,

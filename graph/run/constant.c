@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "graph/run/constant.h"
+#include "graph/run/watch.h"
 #include "runtime/base/memory.h"
 
 enum { READ = 1, WRITTEN = 2 };
@@ -43,6 +44,7 @@ void mtlm_run_fix_constants(struct mtlm_run *run,
     for (int i = 0; i < graph->n_tensors; i++) {
         if (access[i] != READ || is_held(run, graph->tensor[i]))
             continue;
+        mtlm_run_watch_fix(run->watch, graph->tensor[i]);
         for (int s = 0; s < graph->tensor[i]->slots; s++)
             starpu_data_set_sequential_consistency_flag(run->data.handle[i][s],
                                                         0);

@@ -43,6 +43,13 @@ void mtlm_run_watch_destroy(struct mtlm_run_watch *w)
     free(w);
 }
 
+void mtlm_run_watch_fix(struct mtlm_run_watch *w,
+                        const struct mtlm_tensor *tensor)
+{
+    if (w)
+        mtlm_dependencies_fix(w->dependencies, tensor);
+}
+
 void mtlm_run_watch_plan(struct mtlm_run_watch *w,
                          const struct mtlm_collective_plan *plan,
                          int64_t microbatches)

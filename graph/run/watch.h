@@ -18,6 +18,11 @@ struct mtlm_run_watch *mtlm_run_watch_create(
 /* Frees the object after all submitted nodes ended; NULL is allowed. */
 void mtlm_run_watch_destroy(struct mtlm_run_watch *w);
 
+/* Nodes only read the tensor from here on (mtlm_dependencies_fix()).  w may be
+ * NULL. */
+void mtlm_run_watch_fix(struct mtlm_run_watch *w,
+                        const struct mtlm_tensor *tensor);
+
 /* The collectives of the next iteration, of so many microbatches, have the
  * order of the plan; NULL: no plan. */
 void mtlm_run_watch_plan(struct mtlm_run_watch *w,

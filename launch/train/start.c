@@ -114,6 +114,8 @@ static int start_machine(struct mtlm_job *job, struct mtlm_error *err)
         .shared = mtlm_ranks_on_host(job->ranks) > 1,
         .rank = mtlm_ranks_rank(job->ranks),
         .messages = job->options.comm_node == MTLM_COMM_TASK,
+        .one_memory = job->options.comm_node == MTLM_COMM_TASK
+                      || job->program->offloaded.n_units > 0,
         .epilogues = job->options.epilogues,
         .policies = mtlm_policies_builtin()};
 

@@ -4,6 +4,7 @@
 
 #include "config.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 #include "runtime/base/memory.h"
@@ -35,6 +36,10 @@ static void start_exchange(const struct mtlm_ranks *ranks,
     for (int i = 0; i < n; i++) {
         struct mtlm_swap *s = &swap[i];
 
+        if (!sizes && (s->n_out > INT_MAX || s->n_in > INT_MAX))
+            mtlm_end_job(MTLM_EXIT_RESOURCE,
+                         "ranks exchange more than %d numbers at once",
+                         INT_MAX);
         MTLM_CHECK_MPI(MPI_Isend(sizes ? &s->n_out : s->out,
                                  sizes ? 1 : s->n_out, MPI_INT64_T, s->peer,
                                  TAG, ranks->world, &request[2 * i]));

@@ -46,8 +46,10 @@ const struct mtlm_device *mtlm_cuda_device(int worker)
 {
     struct mtlm_device *device = &devices[worker];
 
+    /* A StarPU that starts again, for the next of --seeds, has other streams.
+     */
+    device->stream = starpu_cuda_get_local_stream();
     if (!device->workspace) {
-        device->stream = starpu_cuda_get_local_stream();
         device->capability = capability();
         create_handle(&device->blas);
         MTLM_CHECK_CUDA(cudaMalloc(&device->workspace, WORKSPACE_BYTES));

@@ -194,6 +194,21 @@ static void use_on_cpu_workers(int gpu)
 }
 #endif
 
+/* Refuses STARPU_USE_NUMA where values have one address. */
+static int check_memories(const struct mtlm_machine_config *config,
+                          struct mtlm_error *err)
+{
+    const int n = starpu_memory_nodes_get_numa_count();
+
+    if (!config->one_memory || n <= 1)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "the environment variable STARPU_USE_NUMA makes %d "
+                          "memories of this host; --comm-node task and "
+                          "--offload need one",
+                          n);
+}
+
 int mtlm_machine_start(const struct mtlm_machine_config *config,
                        struct mtlm_error *err)
 {
@@ -221,7 +236,7 @@ int mtlm_machine_start(const struct mtlm_machine_config *config,
         return mtlm_error_set(err, MTLM_EXIT_PEER,
                               "StarPU does not start with %d workers: %s",
                               config->workers, strerror(-rc));
-    if (check_policy(err) < 0) {
+    if (check_policy(err) < 0 || check_memories(config, err) < 0) {
         starpu_shutdown();
         return -1;
     }

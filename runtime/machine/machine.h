@@ -26,6 +26,9 @@ struct mtlm_machine_config {
      * STARPU_FXT_SUFFIX says otherwise. */
     int rank;
     bool messages; /* one more CPU worker, for messages that are tasks */
+    /* The host must be one memory of StarPU: messages that are tasks and
+     * offloaded state know one address of a value. */
+    bool one_memory;
     struct mtlm_epilogue_wishes epilogues; /* of a GPU's matrix products */
     /* The program's own scheduling policies, ended by NULL; borrowed; NULL:
      * none. */

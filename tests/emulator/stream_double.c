@@ -61,14 +61,18 @@ struct CUevent_st {
 };
 
 static pthread_mutex_t streams_mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct CUstream_st null_stream, *streams = &null_stream;
+static struct CUstream_st null_stream, *streams = &null_stream, *destroyed;
 
 static struct CUstream_st *stream_of(cudaStream_t stream)
 {
     const bool is_null =
         !stream || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
-    struct CUstream_st *s = is_null ? &null_stream : stream;
+    struct CUstream_st *s = is_null ? &null_stream : streams;
 
+    while (s && !is_null && s != stream)
+        s = s->next;
+    if (!s)
+        mtlm_double_wrong("a stream that was destroyed");
     if (!s->last)
         s->last = &s->first;
     return s;
@@ -212,8 +216,10 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
     if (!*p || stream == &null_stream)
         mtlm_double_wrong("cudaStreamDestroy of what is no stream");
     *p = stream->next;
+    /* The next stream must have another address: see stream_of(). */
+    stream->next = destroyed;
+    destroyed = stream;
     pthread_mutex_unlock(&streams_mutex);
-    free(stream);
     return cudaSuccess;
 }
 

@@ -128,6 +128,31 @@ static void test_readers_wait_for_the_writer_and_a_writer_for_readers(
     mtlm_graph_destroy(graph);
 }
 
+/* As weights while text is generated: no task waits, and no list grows. */
+static void test_readers_of_what_nobody_writes_wait_for_nothing(void **state)
+{
+    struct mtlm_graph *graph = mtlm_graph_create();
+    struct mtlm_tensor *fixed = tensor(graph, 2), *t = tensor(graph, 1);
+    struct mtlm_node *writer = node(graph), *reader = node(graph);
+    struct mtlm_dependencies *d = mtlm_dependencies_create(graph);
+    struct mtlm_predecessors p;
+
+    (void) state;
+    mtlm_node_add_use(writer, fixed, MTLM_W, false);
+    mtlm_node_add_use(writer, t, MTLM_W, false);
+    mtlm_node_add_use(reader, fixed, MTLM_R, false);
+    mtlm_dependencies_add(d, writer, &first, 0);
+    mtlm_dependencies_fix(d, fixed);
+    p = mtlm_dependencies_add(d, reader, &first, 1);
+    assert_int_equal(p.n, 0);
+    mtlm_node_add_use(reader, t, MTLM_R, false);
+    p = mtlm_dependencies_add(d, reader, &first, 2);
+    assert_int_equal(p.n, 1);
+    assert_int_equal(p.task[0], 0);
+    mtlm_dependencies_destroy(d);
+    mtlm_graph_destroy(graph);
+}
+
 /* As Adam on several weights, behind the readers of all microbatches. */
 static void test_a_writer_of_several_tensors_waits_for_each_reader_once(
     void **state)
@@ -238,6 +263,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             test_readers_wait_for_the_writer_and_a_writer_for_readers),
+        cmocka_unit_test(test_readers_of_what_nobody_writes_wait_for_nothing),
         cmocka_unit_test(
             test_a_writer_of_several_tensors_waits_for_each_reader_once),
         cmocka_unit_test(test_random_programs_follow_the_definition),
