@@ -65,7 +65,13 @@ json_t *mtlm_checkpoint_state(const struct mtlm_job *job,
 int mtlm_checkpoint_state_check(const json_t *state, const char *path,
                                 struct mtlm_error *err);
 
-/* Copies the counters of a manifest to the control tensor's values. */
+/* Returns the job's batch by that of the loaded checkpoint where both count
+ * iterations; else 1.  The clock of the learning rate counts samples, and its
+ * lengths are iterations of the batch. */
+double mtlm_checkpoint_batch_change(const struct mtlm_job *job);
+
+/* Copies the counters of a manifest to the control tensor's values; the clock
+ * then is that of the same iteration with the job's batch. */
 void mtlm_checkpoint_restore(const struct mtlm_job *job, const json_t *state,
                              double control[MTLM_CONTROL_COUNT]);
 

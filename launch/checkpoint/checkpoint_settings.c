@@ -13,6 +13,7 @@
 #include "launch/options/options_finetune.h"
 #include "launch/options/options_stored.h"
 #include "models/weights/foreign_tensors.h"
+#include "runtime/file/json_file.h"
 
 int mtlm_checkpoint_model(const struct mtlm_manifest *manifest,
                           const char *path, struct mtlm_options *options,
@@ -177,6 +178,20 @@ int mtlm_checkpoint_state_check(const json_t *state, const char *path,
     return 0;
 }
 
+double mtlm_checkpoint_batch_change(const struct mtlm_job *job)
+{
+    const json_t *then = job->loaded.options;
+    const char *batch =
+        mtlm_json_file_text(then, mtlm_option_name(MTLM_OPT_GLOBAL_BATCH_SIZE));
+    const double samples = batch ? atof(batch) : 0;
+
+    if (samples <= 0
+        || mtlm_json_file_text(then, mtlm_option_name(MTLM_OPT_TRAIN_SAMPLES))
+        || mtlm_options_given(&job->options, MTLM_OPT_TRAIN_SAMPLES))
+        return 1;
+    return (double) job->options.global_batch_size / samples;
+}
+
 void mtlm_checkpoint_restore(const struct mtlm_job *job, const json_t *state,
                              double control[MTLM_CONTROL_COUNT])
 {
@@ -187,4 +202,5 @@ void mtlm_checkpoint_restore(const struct mtlm_job *job, const json_t *state,
             && (!counters[i].scale || job->program->config.loss_scale.dynamic))
             control[counters[i].slot] = json_number_value(value);
     }
+    control[MTLM_CONTROL_CLOCK] *= mtlm_checkpoint_batch_change(job);
 }

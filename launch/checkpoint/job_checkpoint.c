@@ -14,6 +14,7 @@
 #include "launch/checkpoint/job_checkpoint.h"
 #include "launch/job/job_finetune.h"
 #include "launch/options/option_table.h"
+#include "launch/options/options_stored.h"
 #include "launch/options/options_trace.h"
 #include "models/weights/checkpoint_dir.h"
 #include "runtime/file/dir_lock.h"
@@ -58,7 +59,8 @@ int mtlm_job_checkpoint_lock(struct mtlm_job *job, struct mtlm_error *err)
     job->checkpoint_lock = -1;
     if (!o->save_dir || !is_first(job))
         return 0;
-    if (mtlm_dir_lock_take(o->save_dir, &job->checkpoint_lock, err) < 0)
+    if (mtlm_options_stored_check(o, err) < 0
+        || mtlm_dir_lock_take(o->save_dir, &job->checkpoint_lock, err) < 0)
         return -1;
     mtlm_checkpoint_dir_discard(o->save_dir, -1);
     if (find_same_dir(job, err) < 0)
@@ -98,6 +100,22 @@ int mtlm_job_checkpoint_space(struct mtlm_job *job, struct mtlm_error *err)
     return is_first(job) ? mtlm_checkpoint_dir_space(o->save_dir,
                                                      job->checkpoint_bytes, err)
                          : mtlm_dir_lock_check(o->save_dir, err);
+}
+
+int mtlm_job_checkpoint_compare(struct mtlm_job *job, struct mtlm_error *err)
+{
+    char *owner, *text;
+    int rc;
+
+    if (!job->options.save_dir)
+        return 0;
+    owner = mtlm_dir_lock_owner(job->options.save_dir);
+    text = mtlm_sprintf("the lock there is of %s", owner);
+    rc = mtlm_ranks_same(job->ranks, text, "has another --save directory",
+                         MTLM_EXIT_IO, err);
+    free(text);
+    free(owner);
+    return rc;
 }
 
 /* ---- which one ---- */
@@ -393,6 +411,10 @@ void mtlm_job_checkpoint_print(const struct mtlm_job *job)
                o->seed);
     if (o->eval_only)
         return;
+    if (job->load_path && mtlm_job_checkpoint_loads_moments(job)
+        && mtlm_checkpoint_batch_change(job) != 1)
+        printf("the batch was another: the learning rate goes on by "
+               "iterations\n");
     if (!o->save_dir)
         printf("checkpoints: none, the weights are lost when the run ends "
                "(--save DIR keeps them)\n");

@@ -28,6 +28,10 @@ int mtlm_job_checkpoint_lock(struct mtlm_job *job, struct mtlm_error *err);
  * job->begin_is_saved.  Collective. */
 int mtlm_job_checkpoint_space(struct mtlm_job *job, struct mtlm_error *err);
 
+/* A step of the start: refuses ranks that see another --save directory of that
+ * name, by the lock of rank 0 there.  Collective. */
+int mtlm_job_checkpoint_compare(struct mtlm_job *job, struct mtlm_error *err);
+
 /* Returns whether the job loads Adam's moments and counters, too. */
 bool mtlm_job_checkpoint_loads_moments(const struct mtlm_job *job);
 

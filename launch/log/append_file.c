@@ -18,8 +18,7 @@
 struct mtlm_append_file {
     char *path;
     int fd;
-    off_t end; /* end of the last whole piece; -1: no regular file */
-    bool made; /* created here, still empty */
+    bool regular, made; /* made: created here, still empty */
     bool quiet;
     int error; /* why pieces are missing, or 0 */
 };
@@ -40,7 +39,7 @@ struct mtlm_append_file *mtlm_append_file_open(const char *path,
     file = mtlm_calloc(1, sizeof(*file));
     file->path = mtlm_strdup(path);
     file->fd = fd;
-    file->end = S_ISREG(st.st_mode) ? st.st_size : -1;
+    file->regular = S_ISREG(st.st_mode);
     file->made = !there;
     return file;
 }
@@ -50,12 +49,25 @@ void mtlm_append_file_quiet(struct mtlm_append_file *file)
     file->quiet = true;
 }
 
-/* Truncates a piece that was written in part, and reports the error. */
-static void drop_piece(struct mtlm_append_file *file, int error)
+/* Truncates a piece of which so many bytes were written, unless another process
+ * has appended behind them. */
+static void truncate_piece(struct mtlm_append_file *file, size_t written)
+{
+    const off_t end = lseek(file->fd, 0, SEEK_CUR); /* of what was written */
+    struct stat st;
+
+    if (written == 0 || !file->regular || fstat(file->fd, &st) < 0
+        || st.st_size != end)
+        return;
+    if (ftruncate(file->fd, end - (off_t) written) < 0)
+        file->error = errno;
+}
+
+/* Drops a piece of which so many bytes were written, and reports the error. */
+static void drop_piece(struct mtlm_append_file *file, int error, size_t written)
 {
     file->error = error;
-    if (file->end >= 0 && ftruncate(file->fd, file->end) < 0)
-        file->error = errno;
+    truncate_piece(file, written);
     if (file->quiet)
         return;
     mtlm_progress_hide();
@@ -76,14 +88,11 @@ void mtlm_append_file_put(struct mtlm_append_file *file, const void *data,
             at += n;
             left -= n;
         } else if (n == 0 || errno != EINTR) {
-            drop_piece(file, n == 0 ? ENOSPC : errno);
+            drop_piece(file, n == 0 ? ENOSPC : errno, bytes - left);
         }
     }
-    if (file->error)
-        return;
-    file->made = false;
-    if (file->end >= 0)
-        file->end += bytes;
+    if (!file->error)
+        file->made = false;
 }
 
 int mtlm_append_file_close(struct mtlm_append_file *file)

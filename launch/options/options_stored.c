@@ -75,8 +75,8 @@ static const enum mtlm_option_id together[][8] = {
      MTLM_OPT_PER_SPLIT_DATA_ARGS_PATH, MTLM_OPT_MOCK_DATA, NONE},
     {MTLM_OPT_TOKENIZER_TYPE, MTLM_OPT_VOCAB_FILE, MTLM_OPT_MERGE_FILE,
      MTLM_OPT_TOKENIZER_MODEL, NONE},
-    {MTLM_OPT_BF16, MTLM_OPT_FP16, MTLM_OPT_LOSS_SCALE,
-     MTLM_OPT_INITIAL_LOSS_SCALE, MTLM_OPT_MIN_LOSS_SCALE,
+    {MTLM_OPT_BF16, MTLM_OPT_FP16, NONE},
+    {MTLM_OPT_LOSS_SCALE, MTLM_OPT_INITIAL_LOSS_SCALE, MTLM_OPT_MIN_LOSS_SCALE,
      MTLM_OPT_LOSS_SCALE_WINDOW, MTLM_OPT_HYSTERESIS, NONE},
     {MTLM_OPT_APPLY_QUERY_KEY_LAYER_SCALING,
      MTLM_OPT_NO_QUERY_KEY_LAYER_SCALING, NONE},
@@ -188,6 +188,25 @@ json_t *mtlm_options_stored_others(const struct mtlm_options *options)
     return others;
 }
 
+int mtlm_options_stored_check(const struct mtlm_options *options,
+                              struct mtlm_error *err)
+{
+    for (int i = 0; i < MTLM_OPTION_COUNT; i++) {
+        char *text = mtlm_option_value_text(options, i);
+        json_t *json = text ? json_string(text) : json_null();
+        const bool stored = json != NULL;
+
+        json_decref(json);
+        free(text);
+        if (!stored && (is_other(i) || is_among(i, of_samples, OF_SAMPLES)))
+            return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                                  "--%s is not UTF-8, and --save stores it in "
+                                  "the checkpoint",
+                                  mtlm_option_name(i));
+    }
+    return 0;
+}
+
 /* ---- from JSON ---- */
 
 static int set_value(struct mtlm_options *options, enum mtlm_option_id option,
@@ -222,9 +241,18 @@ int mtlm_options_stored_take_model(struct mtlm_options *options,
 }
 
 /* Whether another source than the checkpoint gives the option, or another
- * option of its group. */
+ * option of its group, or a type of numbers to which the option does not
+ * belong. */
 static bool is_settled(const struct mtlm_options *o, enum mtlm_option_id option)
 {
+    static const enum mtlm_option_id of_fp16[] = {
+        MTLM_OPT_LOSS_SCALE, MTLM_OPT_INITIAL_LOSS_SCALE,
+        MTLM_OPT_MIN_LOSS_SCALE, MTLM_OPT_LOSS_SCALE_WINDOW,
+        MTLM_OPT_HYSTERESIS};
+
+    if (is_among(option, of_fp16, sizeof(of_fp16) / sizeof(of_fp16[0]))
+        && is_settled(o, MTLM_OPT_FP16))
+        return true;
     if (mtlm_options_source(o, option) > MTLM_SOURCE_CHECKPOINT)
         return true;
     for (int g = 0; g < GROUPS; g++) {

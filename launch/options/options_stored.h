@@ -23,6 +23,11 @@ json_t *mtlm_options_stored_settings(const struct mtlm_options *options);
  * absolute. */
 json_t *mtlm_options_stored_others(const struct mtlm_options *options);
 
+/* Refuses an option that a checkpoint cannot store, a text that is not UTF-8.
+ * MTLM_EXIT_USAGE. */
+int mtlm_options_stored_check(const struct mtlm_options *options,
+                              struct mtlm_error *err);
+
 /* Sets the options of a checkpoint that no other source gives, with the source
  * MTLM_SOURCE_CHECKPOINT.  settings, others: the JSON objects, or NULL.
  *

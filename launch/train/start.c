@@ -293,6 +293,7 @@ int mtlm_train_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
                                   mtlm_job_checkpoint_find,
                                   mtlm_job_checkpoint_check,
                                   mtlm_job_checkpoint_space,
+                                  mtlm_job_checkpoint_compare,
                                   mtlm_job_best_find,
                                   mtlm_job_replan_decide,
                                   mtlm_job_outputs_open_metrics,

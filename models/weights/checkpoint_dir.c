@@ -176,6 +176,26 @@ int mtlm_checkpoint_dir_begin(const char *dir, int64_t iteration,
     return rc;
 }
 
+/* A checkpoint unreadable now, or by this program, may be good.  A directory
+ * without a manifest is none of ours: a copy that goes on, or another
+ * program's. */
+enum health { WHOLE, DAMAGED, UNKNOWN };
+
+static enum health look_at(const char *dir, const struct mtlm_checkpoint_id *id)
+{
+    char *path = mtlm_checkpoint_dir_path(dir, id);
+    char *manifest = mtlm_sprintf("%s/manifest.json", path);
+    const bool ours = access(manifest, F_OK) == 0 || errno != ENOENT;
+    struct mtlm_error err;
+    const int rc = mtlm_manifest_look(path, id->iteration, &err);
+
+    free(manifest);
+    free(path);
+    return rc == 0                               ? WHOLE
+           : ours && err.code == MTLM_EXIT_INPUT ? DAMAGED
+                                                 : UNKNOWN;
+}
+
 /* Removes a checkpoint: renames it first, so that it is no checkpoint. */
 static void remove_checkpoint(const char *dir,
                               const struct mtlm_checkpoint_id *id)
@@ -196,7 +216,8 @@ static void remove_same(const char *dir, struct mtlm_checkpoint_id newest)
 
     while (mtlm_checkpoint_dir_newest(dir, &id, &older, NULL) > 0
            && older.iteration == newest.iteration) {
-        remove_checkpoint(dir, &older);
+        if (look_at(dir, &older) != UNKNOWN)
+            remove_checkpoint(dir, &older);
         id = older;
     }
 }
@@ -267,24 +288,17 @@ void mtlm_checkpoint_list_forget(struct mtlm_checkpoint_list *list,
     list->n = n;
 }
 
-/* A checkpoint unreadable now, or by this program, may be good. */
-enum health { WHOLE, DAMAGED, UNKNOWN };
-
-static enum health look_at(const char *dir, const struct mtlm_checkpoint_id *id,
-                           const struct mtlm_checkpoint_list *damaged)
+static enum health health_of(const char *dir,
+                             const struct mtlm_checkpoint_id *id,
+                             const struct mtlm_checkpoint_list *damaged)
 {
-    struct mtlm_error err;
-    char *path;
-    int rc;
+    const enum health health = look_at(dir, id);
 
-    for (int i = 0; i < damaged->n; i++)
+    for (int i = 0; i < damaged->n && health == WHOLE; i++)
         if (damaged->id[i].iteration == id->iteration
             && damaged->id[i].again == id->again)
             return DAMAGED;
-    path = mtlm_checkpoint_dir_path(dir, id);
-    rc = mtlm_manifest_look(path, id->iteration, &err);
-    free(path);
-    return rc == 0 ? WHOLE : err.code == MTLM_EXIT_INPUT ? DAMAGED : UNKNOWN;
+    return health;
 }
 
 void mtlm_checkpoint_dir_prune(const char *dir, int64_t iteration, int64_t keep,
@@ -297,7 +311,7 @@ void mtlm_checkpoint_dir_prune(const char *dir, int64_t iteration, int64_t keep,
 
     for (; n < keep && mtlm_checkpoint_dir_newest(dir, &before, &id, NULL) > 0;
          before = id)
-        if (look_at(dir, &id, damaged) == WHOLE) {
+        if (health_of(dir, &id, damaged) == WHOLE) {
             last = id;
             n++;
         }
@@ -305,7 +319,7 @@ void mtlm_checkpoint_dir_prune(const char *dir, int64_t iteration, int64_t keep,
         return;
     for (before = after;
          mtlm_checkpoint_dir_newest(dir, &before, &id, NULL) > 0; before = id) {
-        const enum health health = look_at(dir, &id, damaged);
+        const enum health health = health_of(dir, &id, damaged);
 
         if (health == DAMAGED
             || (health == WHOLE && is_older(&id, &last)

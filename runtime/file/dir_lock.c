@@ -34,17 +34,28 @@ static void sign(int fd)
     if (ftruncate(fd, 0) == 0) {
         written = pwrite(fd, text, strlen(text), 0);
         (void) written;
+        fsync(fd); /* for readers on other hosts */
     }
 }
 
-static int refuse_lock(const char *dir, int fd, struct mtlm_error *err)
+/* Returns what sign() wrote; the caller frees the text. */
+static char *read_owner(int fd)
 {
     char who[321] = "";
     const ssize_t n = pread(fd, who, sizeof(who) - 1, 0);
 
     who[n > 0 ? strcspn(who, "\n") : 0] = '\0';
-    return mtlm_error_set(err, MTLM_EXIT_IO, "%s: another job writes there: %s",
-                          dir, *who ? who : "it does not say which");
+    return mtlm_strdup(*who ? who : "it does not say which");
+}
+
+static int refuse_lock(const char *dir, int fd, struct mtlm_error *err)
+{
+    char *who = read_owner(fd);
+
+    mtlm_error_set(err, MTLM_EXIT_IO, "%s: another job writes there: %s", dir,
+                   who);
+    free(who);
+    return -1;
 }
 
 /* Refuses a lock that cannot be opened; names what stands in its place. */
@@ -128,6 +139,19 @@ int mtlm_dir_lock_check(const char *dir, struct mtlm_error *err)
                        dir, strerror(errno));
     free(path);
     return rc;
+}
+
+char *mtlm_dir_lock_owner(const char *dir)
+{
+    char *path = mtlm_sprintf("%s/lock", dir);
+    const int fd = mtlm_disk_open(path, O_RDONLY);
+    char *who =
+        fd < 0 ? mtlm_sprintf("unknown, %s", strerror(errno)) : read_owner(fd);
+
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return who;
 }
 
 void mtlm_dir_lock_remove(const char *dir)

@@ -15,6 +15,10 @@ int mtlm_dir_lock_take(const char *dir, int *lock, struct mtlm_error *err);
  * MTLM_EXIT_IO. */
 int mtlm_dir_lock_check(const char *dir, struct mtlm_error *err);
 
+/* Returns whose lock this process sees in dir, "process 12 on host"; the caller
+ * frees the text. */
+char *mtlm_dir_lock_owner(const char *dir);
+
 /* Removes the lock's file from a directory that no job uses from now on. */
 void mtlm_dir_lock_remove(const char *dir);
 

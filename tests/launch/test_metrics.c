@@ -105,6 +105,36 @@ static void test_a_piece_that_does_not_fit_is_taken_back(void **state)
     free(path);
 }
 
+/* Two jobs append to one file; the disk is full for one of them. */
+static void test_pieces_of_another_job_stay(void **state)
+{
+    struct mtlm_append_file *file[2];
+    struct mtlm_error err;
+    char *path, *said, *text;
+    int keep;
+
+    (void) state;
+    assert_int_equal(mkdir(trace_dir, 0777), 0);
+    path = trace_dir_path("pieces");
+    said = trace_dir_path("said");
+    for (int i = 0; i < 2; i++)
+        file[i] = mtlm_append_file_open(path, &err);
+    mtlm_append_file_put(file[0], "0123456789", 10);
+    mtlm_append_file_put(file[1], "abcdefghij", 10);
+    keep = divert_stderr(said);
+    file_limit(20);
+    mtlm_append_file_put(file[0], "x", 1);
+    file_limit(RLIM_INFINITY);
+    for (int i = 0; i < 2; i++)
+        mtlm_append_file_close(file[i]);
+    restore_stderr(keep);
+    text = trace_dir_read("pieces");
+    assert_string_equal(text, "0123456789abcdefghij");
+    free(text);
+    free(said);
+    free(path);
+}
+
 static void test_pieces_come_behind_what_is_there(void **state)
 {
     struct mtlm_error err;
@@ -140,6 +170,7 @@ int main(void)
         cmocka_unit_test(test_the_check_is_castagnolis),
         cmocka_unit_test(test_a_missing_directory_is_an_error_with_its_path),
         DIR_TEST(test_a_piece_that_does_not_fit_is_taken_back),
+        DIR_TEST(test_pieces_of_another_job_stay),
         DIR_TEST(test_pieces_come_behind_what_is_there),
     };
 

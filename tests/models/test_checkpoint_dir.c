@@ -96,6 +96,7 @@ static void test_links_are_not_followed(void **state)
     mkdir(dir, 0777);
     mkdir(files_path("kept"), 0777);
     files_write("kept/precious", "x", 1);
+    files_write("kept/manifest.json", "{}", 2); /* damaged, but ours */
     assert_int_equal(symlink("../kept", files_path("links/iter_0000001")), 0);
     assert_int_equal(symlink("../kept", files_path("links/iter_0000002.tmp")),
                      0);
@@ -233,6 +234,26 @@ static void test_what_cannot_be_looked_at_stays(void **state)
     free(dir);
 }
 
+/* A copy that goes on, or a checkpoint of another program: not ours. */
+static void test_what_has_no_manifest_stays(void **state)
+{
+    char *dir = strdup(files_path("other"));
+
+    (void) state;
+    mkdir(dir, 0777);
+    for (int i = 10; i <= 40; i += 10)
+        save(dir, i);
+    mkdir(files_path("other/iter_0000015"), 0777);
+    files_write("other/iter_0000015/rank.pt", "x", 1);
+    mkdir(files_path("other/iter_0000050"), 0777);
+    mtlm_checkpoint_dir_prune(dir, 40, 2, 0, &none);
+    assert_string_equal(all_of(dir), "15 30 40 50");
+    save(dir, 50);
+    assert_int_equal(newest(dir), 501);
+    assert_int_equal(access(files_path("other/iter_0000050"), F_OK), 0);
+    free(dir);
+}
+
 /* The best one stays beside the newest ones, and is found; it is damaged like
  * others. */
 static void test_the_best_one_stays(void **state)
@@ -360,6 +381,7 @@ int main(void)
         cmocka_unit_test(test_old_ones_go),
         cmocka_unit_test(test_damaged_ones_are_not_kept),
         cmocka_unit_test(test_what_cannot_be_looked_at_stays),
+        cmocka_unit_test(test_what_has_no_manifest_stays),
         cmocka_unit_test(test_the_best_one_stays),
         cmocka_unit_test(test_renamed_ones_are_not_kept),
         cmocka_unit_test(test_two_jobs_are_one_too_many),

@@ -87,6 +87,38 @@ well 1 "${run[@]}" --global-batch-size 8 --save w --exit-interval 2
 well 1 "${run[@]}" --global-batch-size 4 --load w
 [ "$(losses out | wc -l)" -eq 2 ] || fail "other batches: $(cat out)"
 grep -q 'consumed samples: *24 ' out || fail "other batches: $(cat out)"
+# Of 8 iterations 4 are left.  Half the batch leaves the learning rate where it
+# would be: halfway down.
+rates() {
+    grep -oE 'learning rate: [0-9.E+-]+' out | tail -n "$1"
+}
+run=("${small[@]}" --num-layers 2 --lr 1e-3 --train-iters 8 --lr-decay-style linear)
+well 1 "${run[@]}" --global-batch-size 8 --save w8 --exit-interval 4
+well 1 "${run[@]}" --global-batch-size 8 --load w8
+rates 4 >want.rates
+well 1 "${run[@]}" --global-batch-size 4 --load w8
+rates 4 | diff want.rates - || fail "half the batch: other learning rates"
+grep -q '^the batch was another' out || fail "half the batch: not a word"
+[ "$(sort -u want.rates | wc -l)" -eq 4 ] || fail "the learning rate stands: $(cat want.rates)"
+
+# An option of the loss scale leaves the precision as it was.
+"$program" "${small[@]}" --train-iters 2 --fp16 --save w16 >out 2>err || fail "fp16: $(cat err)"
+"$program" --load w16 --hysteresis 4 --print-config >out || fail "hysteresis"
+grep -q '^fp16 = yes' out && grep -q '^hysteresis = 4' out || fail "--hysteresis: $(cat out)"
+"$program" --load w16 --bf16 --print-config >out || fail "bf16"
+grep -q '^fp16 = no' out && grep -q '^bf16 = yes' out || fail "--bf16: $(cat out)"
+
+# A name that JSON cannot hold.
+seq 300 >numbers
+"${builddir:-.}/mtlm-preprocess" --input numbers --output-prefix numbers >log 2>&1 \
+    || fail "preprocess: $(cat log)"
+for end in idx bin; do mv numbers_text_document.$end $'x\xe9'.$end; done
+name=("${small[@]}" --train-iters 2 --data-path $'x\xe9')
+well 1 "${name[@]}"
+job 1 "${name[@]}" --save w17
+[ "$rc" -eq 2 ] && one_sentence \
+    && grep -q -- '--data-path is not UTF-8, and --save stores it in the checkpoint' err \
+    || fail "not UTF-8: $rc, $(cat err)"
 run=("${base[@]}")
 
 # From one layout to the next: the tensors stay.  Each run has nothing left to
@@ -174,9 +206,9 @@ refused 3 'none of its checkpoints is whole' -- --load one
 
 # Saved again, nothing is written over.
 well 1 "${run[@]}" --load f --save f --train-iters 5 --keep-last 2
-mkdir f/iter_0000006 # what is none must not take the place of one
+mkdir f/iter_0000006 # what is none of ours must not take the place of one
 well 1 "${run[@]}" --load f --save f --train-iters 6 --keep-last 2
-[ "$(ls f | tr '\n' ' ')" = 'iter_0000005 iter_0000006.1 lock ' ] \
+[ "$(ls f | tr '\n' ' ')" = 'iter_0000005 iter_0000006 iter_0000006.1 lock ' ] \
     || fail "kept: $(ls f)"
 
 # What is damaged is none of those that are kept: 6, of which a few bytes are

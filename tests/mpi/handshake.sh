@@ -60,6 +60,12 @@ done
 common+=(--stage-times times.ini)
 refuse 2 'was started with other settings than rank 0: times of 2 stages with hash' \
     -- "$program" "${common[@]}"
+# A directory that is only the same by name, with the lock of an earlier job.
+mkdir -p other/save
+echo 'process 1 on another' >other/save/lock
+common=("${run[@]}" "${parallel[@]}" --save save)
+refuse 4 'has another --save directory than rank 0: the lock there is of process 1 on another, not ' \
+    -- "$program" "${common[@]}"
 common=("${run[@]}" "${parallel[@]}" --data-path good_text_document)
 refuse 3 'reads other data than rank 0: .* 9201 tokens, hash .*, not .*, hash ' \
     -- "$program" "${common[@]}"
