@@ -34,7 +34,7 @@ static inline MTLM_HOST_DEVICE void mtlm_loss_scale_advance(
         control[MTLM_CONTROL_HYSTERESIS]--;
         if (control[MTLM_CONTROL_HYSTERESIS] <= 0)
             control[MTLM_CONTROL_LOSS_SCALE] = fmax(now / 2, scale->min);
-    } else if (++control[MTLM_CONTROL_GROWTH] == (double) scale->window) {
+    } else if (++control[MTLM_CONTROL_GROWTH] >= (double) scale->window) {
         control[MTLM_CONTROL_GROWTH] = 0;
         control[MTLM_CONTROL_HYSTERESIS] = scale->hysteresis;
         control[MTLM_CONTROL_LOSS_SCALE] = 2 * now;
@@ -47,9 +47,10 @@ static inline MTLM_HOST_DEVICE void mtlm_loss_scale_advance(
  * square: squared norm of the scaled gradients.  extra [MTLM_STATUS_EXTRA]: the
  * last slots of the status vector.  samples: global batch of this iteration.
  *
- * The optimizer steps if the losses and the gradient norm are finite.  Finite
- * losses with a norm that is not finite are an overflow of the loss scale.
- * Exceptions: a scale of 1, and a dynamic scale at its minimum.
+ * The optimizer steps if the losses and the gradient norm are finite.  With a
+ * dynamic scale above its minimum, all else is an overflow: fp16 activations
+ * overflow, too.  With a static scale other than 1, finite losses with a norm
+ * that is not finite are an overflow.
  *
  * MTLM_CONTROL_NAN counts the other iterations without finite values.  With
  * nan_is_final the optimizer never steps after the first such iteration. */
@@ -63,9 +64,10 @@ static inline MTLM_HOST_DEVICE void mtlm_control_advance(
     const double clip = attr->control.clip, norm = sqrt(square) / times;
     const bool loss =
         isfinite(extra[MTLM_STATUS_LOSS]) && isfinite(extra[MTLM_STATUS_SOP]);
-    const bool overflow = loss && !isfinite(norm) && times != 1
-                          && (!scale->dynamic || times > scale->min);
     const bool finite = loss && isfinite(norm);
+    const bool overflow = scale->dynamic
+                              ? !finite && times > scale->min
+                              : loss && !isfinite(norm) && times != 1;
 
     control[MTLM_CONTROL_NORM] = norm;
     for (int i = 0; i < MTLM_LOSS_COUNT; i++)
@@ -88,8 +90,7 @@ static inline MTLM_HOST_DEVICE void mtlm_control_advance(
     } else {
         control[MTLM_CONTROL_SKIPPED]++;
     }
-    if (loss)
-        mtlm_loss_scale_advance(scale, !finite, control);
+    mtlm_loss_scale_advance(scale, !finite, control);
     control[MTLM_CONTROL_NEXT_LR] =
         mtlm_learning_rate(schedule, control[MTLM_CONTROL_CLOCK]);
     control[MTLM_CONTROL_ITERATION]++;

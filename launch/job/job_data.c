@@ -65,6 +65,22 @@ static bool is_bytes(const struct mtlm_options *o)
                                           : MTLM_BYTE_VOCAB_SIZE);
 }
 
+/* Refuses --eod-mask-loss where nobody knows the token: of a preset's 51200
+ * tokens the last is no end of a document. */
+static int check_end(const struct mtlm_options *o, struct mtlm_error *err)
+{
+    enum { GPT2_VOCAB_SIZE = 50257 };
+
+    if (!o->eod_mask_loss || o->tokenizer || is_bytes(o)
+        || o->model.vocab_size == GPT2_VOCAB_SIZE)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "--eod-mask-loss: which of the %d tokens ends a "
+                          "document? --tokenizer-type says it, or --vocab-size "
+                          "%d for the last of GPT-2's",
+                          (int) o->model.vocab_size, GPT2_VOCAB_SIZE);
+}
+
 /* The token after which labels do not count, or -1. */
 static int32_t masked_end(const struct mtlm_options *o)
 {
@@ -254,7 +270,7 @@ static int open_documents(struct mtlm_job *job, struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
 
-    if (open_datasets(job, err) < 0)
+    if (check_end(o, err) < 0 || open_datasets(job, err) < 0)
         return -1;
     if (!o->eval_only
         && create_samples(job, MTLM_TRAIN, &job->train.samples, err) < 0)

@@ -63,6 +63,30 @@ static int choose_all(struct mtlm_options *options, struct mtlm_error *err)
                           mtlm_options_checkpoint_why(options, why));
 }
 
+/* Tells of a warm-up or a ramp of a preset or a checkpoint that the job does
+ * without; same: the option that would give one, or NONE. */
+static void note_forgotten(struct mtlm_options *options,
+                           enum mtlm_option_id other, enum mtlm_option_id same,
+                           enum mtlm_option_id train)
+{
+    static const char *const whose[] = {[MTLM_SOURCE_CHECKPOINT] =
+                                            "the checkpoint",
+                                        [MTLM_SOURCE_PRESET] = "the preset",
+                                        [MTLM_SOURCE_CONFIG] = "--config"};
+    const bool ramp = other == MTLM_OPT_RAMPUP_BATCH_SIZE;
+    const bool warmup = other == MTLM_OPT_LR_WARMUP_ITERS
+                        || other == MTLM_OPT_LR_WARMUP_SAMPLES;
+
+    if ((!ramp && !warmup) || mtlm_options_is_zero(options, other)
+        || (warmup && mtlm_options_given(options, same)))
+        return;
+    mtlm_options_note(options, "--%s of %s is not used with --%s%s%s",
+                      mtlm_option_name(other),
+                      whose[mtlm_options_source(options, other)],
+                      mtlm_option_name(train), warmup ? "; give --" : "",
+                      warmup ? mtlm_option_name(same) : "");
+}
+
 /* Refuses an option of the other unit; unit: 0 for iterations, 1 for
  * samples. */
 static int check_unit(struct mtlm_options *options,
@@ -80,6 +104,7 @@ static int check_unit(struct mtlm_options *options,
     if (mtlm_options_is_zero(options, other)
         || mtlm_options_source(options, other)
                < mtlm_options_source(options, train[unit])) {
+        note_forgotten(options, other, same, train[unit]);
         mtlm_options_forget(options, other);
         return 0;
     }

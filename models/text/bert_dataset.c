@@ -55,6 +55,32 @@ static int64_t sentence_tokens(const struct bert_dataset *bert,
                                                 sentence + 1);
 }
 
+/* Whether one of the sentences first .. last - 1 is too long. */
+static bool is_too_long(const struct mtlm_indexed_dataset *dataset,
+                        int64_t first, int64_t last)
+{
+    for (int64_t i = first; i < last; i++)
+        if (mtlm_indexed_dataset_sequence_tokens(dataset, i, i + 1)
+            > MTLM_BERT_LONGEST)
+            return true;
+    return false;
+}
+
+int64_t mtlm_bert_dataset_too_long(const struct mtlm_indexed_dataset *dataset,
+                                   int64_t *tokens)
+{
+    int64_t documents = 0;
+
+    *tokens = 0;
+    for (int64_t d = 0; d < mtlm_indexed_dataset_documents(dataset); d++)
+        if (is_too_long(dataset, mtlm_indexed_dataset_sequence(dataset, d),
+                        mtlm_indexed_dataset_sequence(dataset, d + 1))) {
+            documents++;
+            *tokens += mtlm_indexed_dataset_tokens(dataset, d, d + 1);
+        }
+    return documents;
+}
+
 static void add_run(struct bert_dataset *bert, int64_t first, int64_t last,
                     int64_t target)
 {
@@ -75,10 +101,8 @@ static int64_t fewest_sentences(const struct bert_dataset *bert)
 static bool is_good(const struct bert_dataset *bert, int64_t first,
                     int64_t last)
 {
-    for (int64_t i = first; i < last; i++)
-        if (sentence_tokens(bert, i) > MTLM_BERT_LONGEST)
-            return false;
-    return last - first >= fewest_sentences(bert);
+    return last - first >= fewest_sentences(bert)
+           && !is_too_long(bert->dataset, first, last);
 }
 
 static void cut_document(struct bert_dataset *bert, int64_t document)

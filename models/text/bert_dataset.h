@@ -34,6 +34,11 @@ struct mtlm_samples *mtlm_bert_dataset_create(
     int64_t last_document, const struct mtlm_bert_recipe *recipe,
     struct mtlm_error *err);
 
+/* Returns how many documents of the data set have a sentence of more than
+ * MTLM_BERT_LONGEST tokens.  *tokens: those of these documents. */
+int64_t mtlm_bert_dataset_too_long(const struct mtlm_indexed_dataset *dataset,
+                                   int64_t *tokens);
+
 enum { MTLM_BERT_LONGEST = 512 }; /* tokens of a sentence, as in Megatron */
 
 #endif /* MTLM_BERT_DATASET_H */

@@ -42,16 +42,26 @@ static double *normalized(const double *weight, int n)
     return share;
 }
 
+/* Returns how far a source is behind its share.  The product is rounded, as in
+ * Megatron's helper: a fused multiply-add would order equal errors otherwise.
+ */
+static double error_of(double share, double before, int64_t count)
+{
+    const volatile double product = share * before;
+
+    return product - (double) count;
+}
+
 /* Returns the source of a sample by the counts before it. */
 static int next_source(const double *share, int n, int64_t sample,
                        const int64_t *count)
 {
     const double before = sample > 0 ? (double) sample : 1;
-    double most = share[0] * before - (double) count[0];
+    double most = error_of(share[0], before, count[0]);
     int source = 0;
 
     for (int i = 1; i < n; i++) {
-        const double error = share[i] * before - (double) count[i];
+        const double error = error_of(share[i], before, count[i]);
 
         if (error > most) {
             most = error;

@@ -11,8 +11,9 @@ enum mtlm_split { MTLM_TRAIN, MTLM_VALID, MTLM_TEST, MTLM_SPLITS };
 
 /* Divides documents by text such as "969, 30, 1": one to three weights, of
  * training, validation and test, separated by ',' or '/'.  Split i is documents
- * bound[i] .. bound[i + 1] - 1.  Rounding is Megatron's: equal text gives equal
- * documents.  MTLM_EXIT_USAGE: text is no list of weights. */
+ * bound[i] .. bound[i + 1] - 1.  Rounding is that of Megatron-LM before core:
+ * core may place one document otherwise.  MTLM_EXIT_USAGE: text is no list of
+ * weights. */
 int mtlm_split_parse(const char *text, int64_t documents,
                      int64_t bound[MTLM_SPLITS + 1], struct mtlm_error *err);
 

@@ -112,6 +112,10 @@ same "8: [b'one\\n\$', b'\\xef\\xbb\\xbftwo\$', b'from\\na pipe\$']" files_text_
     || fail "JSON on standard input"
 same "8: [b'h\\xc3\\xa9\\x00\$', b'b\\nc\$']" files_text_document
 rm files_text_document.* first.txt second.txt
+# The space behind the brace once made the empty line a wrong one.
+printf '{ "text": "a"}\n\n \r\n{"text": "b"}\n' >blank.jsonl
+"$preprocess" -i blank.jsonl -o blank >stdout || fail "blank lines in jsonl"
+same "8: [b'a\$', b'b\$']" blank_text_document
 printf '{"body": "x"}' >lines.json
 "$preprocess" -i lines.json -o json --json-keys body >stdout || fail "json"
 same "8: [b'x\$']" json_body_document
