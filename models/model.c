@@ -54,14 +54,14 @@ double mtlm_model_parameters(const struct mtlm_model *model)
 double mtlm_model_flops(const struct mtlm_model *model, int64_t batch)
 {
     const double s = model->seq_length, h = model->hidden_size;
+    const double f = model->ffn_hidden_size;
     const bool output = model->head == MTLM_HEAD_PRETRAINING;
     const double l = model->num_layers;
     const double v = output ? mtlm_model_padded_vocab(model, 1) : 0;
     const double head =
         output && model->family == MTLM_BERT ? 6 * batch * s * h * h : 0;
 
-    return 72 * batch * s * l * h * h * (1 + s / (6 * h) + v / (12 * l * h))
-           + head;
+    return 6 * batch * s * h * (l * (4 * h + 2 * f + 2 * s) + v) + head;
 }
 
 static int check_range(const char *what, int64_t value, int64_t max,

@@ -79,10 +79,11 @@ double mtlm_model_parameters(const struct mtlm_model *model);
  * parallelism, as Megatron-LM counts them. */
 double mtlm_model_padded_parameters(const struct mtlm_model *model, int t);
 
-/* Returns the FLOPs of forward and backward passes over B = batch samples: 72 B
- * s l h^2 (1 + s / 6h + V / 12lh).  A BERT has 6 B s h^2 more, for the dense
- * layer before its output layer.  The head of a task counts nothing.  Source:
- * arXiv 2205.05198, equation 7. */
+/* Returns the FLOPs of forward and backward passes over B = batch samples: 6 B
+ * s h (l (4h + 2f + 2s) + V), f: ffn_hidden_size.  With f = 4h that is 72 B s l
+ * h^2 (1 + s / 6h + V / 12lh): arXiv 2205.05198, equation 7.  A BERT has 6 B s
+ * h^2 more, for the dense layer before its output layer.  The head of a task
+ * counts nothing. */
 double mtlm_model_flops(const struct mtlm_model *model, int64_t batch);
 
 /* Refuses impossible models: heads that do not divide the hidden size, sizes

@@ -112,23 +112,24 @@ static double evaluate_programs(void *arg, double share, double more)
 
 /* Returns the best share for the programs of config. */
 static double choose_for(const struct mtlm_program_config *config,
-                         const struct mtlm_cluster *cluster)
+                         const struct mtlm_stage_cost *machine)
 {
     struct mtlm_pipeline_programs p =
-        mtlm_pipeline_programs_create(config, cluster);
-    const double share =
-        choose_share(&(struct shares_of){.evaluate = evaluate_programs,
-                                         .arg = &p,
-                                         .forward = forward_seconds(&p)},
-                     NULL);
+        mtlm_pipeline_programs_create(config, machine->cluster);
+    double share;
 
+    mtlm_pipeline_programs_slow(&p, machine);
+    share = choose_share(&(struct shares_of){.evaluate = evaluate_programs,
+                                             .arg = &p,
+                                             .forward = forward_seconds(&p)},
+                         NULL);
     mtlm_pipeline_programs_free(&p);
     return share;
 }
 
 /* Returns the best share for the first microbatches of config. */
 static double choose_for_first(const struct mtlm_program_config *config,
-                               const struct mtlm_cluster *cluster,
+                               const struct mtlm_stage_cost *machine,
                                int microbatches)
 {
     const struct mtlm_boxes boxes = mtlm_program_boxes(config);
@@ -141,7 +142,7 @@ static double choose_for_first(const struct mtlm_program_config *config,
         first = mtlm_order_first(config->order, &boxes, microbatches);
         one.order = &first;
     }
-    share = choose_for(&one, cluster);
+    share = choose_for(&one, machine);
     if (config->order)
         mtlm_order_free(&first);
     return share;
@@ -149,20 +150,21 @@ static double choose_for_first(const struct mtlm_program_config *config,
 
 /* Whether the share lengthens the programs of config. */
 static bool lengthens(const struct mtlm_program_config *config,
-                      const struct mtlm_cluster *cluster, double share)
+                      const struct mtlm_stage_cost *machine, double share)
 {
     struct mtlm_pipeline_programs p =
-        mtlm_pipeline_programs_create(config, cluster);
-    const bool longer =
-        mtlm_pipeline_programs_makespan(&p, share)
-        > mtlm_pipeline_programs_makespan(&p, 0) * (1 + rounding);
+        mtlm_pipeline_programs_create(config, machine->cluster);
+    bool longer;
 
+    mtlm_pipeline_programs_slow(&p, machine);
+    longer = mtlm_pipeline_programs_makespan(&p, share)
+             > mtlm_pipeline_programs_makespan(&p, 0) * (1 + rounding);
     mtlm_pipeline_programs_free(&p);
     return longer;
 }
 
 double mtlm_hold_choose_program(const struct mtlm_program_config *config,
-                                const struct mtlm_cluster *cluster)
+                                const struct mtlm_stage_cost *machine)
 {
     const int64_t enough = ENOUGH * config->layout.pp;
     const int64_t nodes = mtlm_pipeline_programs_nodes(config);
@@ -170,7 +172,7 @@ double mtlm_hold_choose_program(const struct mtlm_program_config *config,
 
     if (config->microbatches <= enough
         || config->microbatches * nodes <= MANY_NODES)
-        return choose_for(config, cluster);
-    share = choose_for_first(config, cluster, enough);
-    return share > 0 && lengthens(config, cluster, share) ? 0 : share;
+        return choose_for(config, machine);
+    share = choose_for_first(config, machine, enough);
+    return share > 0 && lengthens(config, machine, share) ? 0 : share;
 }

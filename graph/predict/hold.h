@@ -12,16 +12,18 @@
 
 #include "graph/predict/cost.h"
 #include "graph/predict/evaluate.h"
+#include "graph/predict/stage_cost.h"
 
 /* Returns the share for pipeline->hold, which is ignored.  *seconds: the
  * makespan with this share; NULL: nobody asks. */
 double mtlm_hold_choose(const struct mtlm_evaluate *pipeline, double *seconds);
 
-/* Returns the share for an iteration of the programs of config.  cluster: as in
+/* Returns the share for an iteration of the programs of config on the machine,
+ * whose stretch does not count.  cluster: as in
  * graph/predict/pipeline_programs.h.  Of large programs, the shares are
  * compared on the first microbatches; a share that lengthens the whole
  * iteration is none. */
 double mtlm_hold_choose_program(const struct mtlm_program_config *config,
-                                const struct mtlm_cluster *cluster);
+                                const struct mtlm_stage_cost *machine);
 
 #endif /* MTLM_GRAPH_HOLD_H */

@@ -9,6 +9,7 @@
 void mtlm_job_advise_policy(const struct mtlm_job *job)
 {
     const struct mtlm_program_config *config = &job->program->config;
+    const struct mtlm_slow_rank *slow = &job->options.slow_rank;
     struct mtlm_policy_advice advice = {0};
 
     if (!mtlm_policy_nodes_wanted() || config->layout.pp == 1
@@ -16,7 +17,11 @@ void mtlm_job_advise_policy(const struct mtlm_job *job)
         return;
     if (!mtlm_program_is_chained(config)) {
         advice.share = mtlm_hold_choose_program(
-            config, job->options.cluster_file ? &job->cluster : NULL);
+            config,
+            &(struct mtlm_stage_cost){
+                .cluster = job->options.cluster_file ? &job->cluster : NULL,
+                .slow_rank = slow->speed > 0 ? slow->rank : -1,
+                .speed = slow->speed});
         advice.leaves_backward = job->program->place != NULL;
     }
     mtlm_policy_nodes_advise(&advice);

@@ -97,10 +97,11 @@ static void print_work(const struct mtlm_dry_run_job *job, FILE *out)
                 tasks, nodes);
         return;
     }
-    fprintf(out,
-            "model FLOPs      %.4g per iteration, 72 B s l h^2 "
-            "(1 + s/6h + V/12lh)%s\n",
-            flops, o->model.family == MTLM_BERT ? " + 6 B s h^2" : "");
+    fprintf(out, "model FLOPs      %.4g per iteration, %s%s\n", flops,
+            o->model.ffn_hidden_size == 4 * o->model.hidden_size
+                ? "72 B s l h^2 (1 + s/6h + V/12lh)"
+                : "6 B s h (l (4h + 2f + 2s) + V)",
+            o->model.family == MTLM_BERT ? " + 6 B s h^2" : "");
     fprintf(out, "hardware FLOPs   %.4g per iteration: ", flops + again);
     if (again > 0)
         fprintf(out, "%.4g of them again, by recomputation\n", again);

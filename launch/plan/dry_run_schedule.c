@@ -9,6 +9,7 @@
 #include "graph/order/order_slots.h"
 #include "graph/predict/hold.h"
 #include "graph/predict/pipeline_programs.h"
+#include "graph/predict/simulator.h"
 #include "graph/predict/steady.h"
 #include "graph/predict/work.h"
 #include "launch/plan/dry_run_schedule.h"
@@ -113,16 +114,18 @@ static void print_times(const struct mtlm_stage_times *times, const char *from,
 }
 
 /* Prints the evaluation in seconds. */
-static void print_seconds(const struct mtlm_evaluation *e, const char *name,
-                          FILE *out)
+static void print_seconds(const struct mtlm_evaluation *e,
+                          const struct mtlm_program_config *config,
+                          const char *name, FILE *out)
 {
     fprintf(out,
             "schedule         %s: %.6g s an iteration without optimizer; "
             "bubble %.2f %% of all ranks,\n"
-            "                 %.2f %% of the busiest rank; no schedule takes "
+            "                 %.2f %% of the busiest rank; no schedule%s takes "
             "less than %.6g s: this one is %.2f %% above\n",
             name, e->makespan_s, 100 * e->all_bubble, 100 * e->bubble,
-            e->least_s, 100 * fmax(0, e->makespan_s / e->least_s - 1));
+            mtlm_plan_bound_of(config), e->least_s,
+            100 * fmax(0, e->makespan_s / e->least_s - 1));
 }
 
 /* Prints what waits for messages would gain, if they gain. */
@@ -156,7 +159,7 @@ static void print_nodes(const struct mtlm_program_config *config,
                > MANY_NODES)
         return;
     if (waits && !mtlm_program_is_chained(config))
-        share = mtlm_hold_choose_program(config, machine->cluster);
+        share = mtlm_hold_choose_program(config, machine);
     p = mtlm_pipeline_programs_create(config, machine->cluster);
     mtlm_pipeline_programs_slow(&p, machine);
     fprintf(out,
@@ -169,8 +172,9 @@ static void print_nodes(const struct mtlm_program_config *config,
 
 /* Prints the evaluation as shares of the makespan.  The picture shows the
  * bubble of all ranks. */
-static void print_shares(const struct mtlm_evaluation *e, const char *name,
-                         FILE *out)
+static void print_shares(const struct mtlm_evaluation *e,
+                         const struct mtlm_program_config *config,
+                         const char *name, FILE *out)
 {
     const double work_s = (1 - e->bubble) * e->makespan_s;
     const double least_s = fmax(e->least_s, work_s);
@@ -178,11 +182,12 @@ static void print_shares(const struct mtlm_evaluation *e, const char *name,
     fprintf(out,
             "schedule         %s: bubble %.2f %% of all ranks, %.2f %% of the "
             "busiest rank,\n"
-            "                 %.4f x that rank's work; no schedule has less "
+            "                 %.4f x that rank's work; no schedule%s has less "
             "than %.2f %%, %.4f x\n"
             "                 (by evaluation: FLOPs as times, messages free)\n",
             name, 100 * e->all_bubble, 100 * e->bubble, e->makespan_s / work_s,
-            100 * (1 - work_s / least_s), least_s / work_s);
+            mtlm_plan_bound_of(config), 100 * (1 - work_s / least_s),
+            least_s / work_s);
 }
 
 /* Prints the steady state of iterations that overlap.  work_s: as in
@@ -374,19 +379,24 @@ int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
     print_bubble(config, out);
     if (files->times) {
         print_times(&work.times, files->times, out);
-        print_seconds(&e, files->name, out);
+        print_seconds(&e, config, files->name, out);
         if (!mtlm_program_is_chained(config))
             print_waits(&work, e.makespan_s, out);
         print_nodes(config, files->machine, out);
     } else {
-        print_shares(&e, files->name, out);
+        print_shares(&e, config, files->name, out);
     }
+    if (files->times && 1e9 * e.makespan_s >= MTLM_SIMULATOR_LONGEST)
+        rc = mtlm_error_set(err, MTLM_EXIT_USAGE,
+                            "an iteration takes more than %.0f s, the longest "
+                            "time of an evaluation",
+                            1e-9 * MTLM_SIMULATOR_LONGEST);
     work_s = files->times ? 0 : (1 - e.bubble) * e.makespan_s;
     if (mtlm_version_count(config) > 1)
         print_steady(config, &work, work_s, out);
     if (config->order)
         mtlm_plan_modes_print(config, files->without, work_s, out);
-    if (files->noise || files->modes)
+    if (rc == 0 && (files->noise || files->modes))
         rc = plan_noise(config, files, work_s, out, err);
     print_windows(&work, out);
     if (config->layout.virtual_stages > 1 && mtlm_program_is_ordered(config))

@@ -30,15 +30,25 @@ static struct mtlm_rank_memory memory_of(
         .most = fmax(config->act_mem, mtlm_ring_memory(config))};
 }
 
+const char *mtlm_plan_bound_of(const struct mtlm_program_config *config)
+{
+    if (config->weight_staleness > 0)
+        return " that flushes";
+    return config->layout.tp > 1 || config->layout.workers > 1
+               ? " of whole passes"
+               : "";
+}
+
 static void print_bound(const struct mtlm_lp_bound *bound,
+                        const struct mtlm_program_config *config,
                         const struct mtlm_evaluation *e, FILE *out)
 {
     if (bound->least_s > 0)
         fprintf(out,
-                "bound            in this memory no schedule takes less than "
+                "bound            in this memory no schedule%s takes less than "
                 "%.6g s, by linear program\n"
                 "                 of rank %d: this one is %.2f %% above\n",
-                bound->least_s, bound->passes.rank,
+                mtlm_plan_bound_of(config), bound->least_s, bound->passes.rank,
                 100 * fmax(0, e->makespan_s / bound->least_s - 1));
     else
         fprintf(out,
@@ -69,7 +79,7 @@ int mtlm_plan_bound(const struct mtlm_program_config *config,
     bound = mtlm_lp_bound_find(&work->pipeline, &memory, evaluation->least_s,
                                evaluation->makespan_s);
     mtlm_step_clear();
-    print_bound(&bound, evaluation, out);
+    print_bound(&bound, config, evaluation, out);
     if (path && bound.least_s > 0)
         rc = mtlm_bound_file_write(path, &work->pipeline, &memory, &bound, err);
     else if (path)

@@ -1,12 +1,17 @@
 #ifndef MTLM_PLAN_BOUND_H
 #define MTLM_PLAN_BOUND_H
 
-/* The bound of --bound lp beside the evaluation of a plan. */
+/* Lower bounds beside the evaluation of a plan, and that of --bound lp. */
 
 #include <stdio.h>
 
 #include "graph/predict/work.h"
 #include "runtime/base/error.h"
+
+/* Returns which schedules of config the bounds hold for, " of whole passes": in
+ * a run several workers share a pass, and tensor-parallel collectives end
+ * beside other passes.  An empty text: for all. */
+const char *mtlm_plan_bound_of(const struct mtlm_program_config *config);
 
 /* Prints the largest lower bound of every schedule that needs no more memory
  * than the plan, or than config->act_mem.  path: also writes the proof to this

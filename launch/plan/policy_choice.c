@@ -113,7 +113,7 @@ static struct mtlm_policy_seconds seconds_of_programs(
     struct mtlm_policy_seconds seconds;
 
     if (workers_wait(config))
-        p.share = mtlm_hold_choose_program(config, machine->cluster);
+        p.share = mtlm_hold_choose_program(config, machine);
     mtlm_pipeline_programs_slow(&p.programs, machine);
     seconds = (struct mtlm_policy_seconds){
         evaluate_programs(&p, 0),

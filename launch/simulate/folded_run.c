@@ -102,7 +102,9 @@ void mtlm_folded_run_evaluate(struct mtlm_folded_run *run, bool serial)
 
     if (strcmp(run->policy, "mtlm") == 0 && config->layout.pp > 1
         && !mtlm_program_is_chained(config))
-        run->hold = mtlm_hold_choose_program(config, run->cluster);
+        run->hold = mtlm_hold_choose_program(
+            config, &(struct mtlm_stage_cost){.cluster = run->cluster,
+                                              .slow_rank = -1});
     if (run->programs.draws.noise) {
         evaluate_replicas(run, serial);
         return;

@@ -342,13 +342,15 @@ static void test_programs_of_zb_h1_take_what_its_boxes_take(void **state)
         .backward_s = 1,
         .weight_s = 1,
         .host = {.latency_s = thousandth, .bytes_per_s = INFINITY}};
+    const struct mtlm_stage_cost machine = {.cluster = &cluster,
+                                            .slow_rank = -1};
     struct mtlm_program_config config = small_config(1, 4, 8);
     struct mtlm_pipeline_programs programs;
     double share;
 
     (void) state;
     config.schedule = mtlm_schedule_find("zb-h1");
-    share = mtlm_hold_choose_program(&config, &cluster);
+    share = mtlm_hold_choose_program(&config, &machine);
     assert_true(share > 0);
     programs = mtlm_pipeline_programs_create(&config, &cluster);
     assert_true(seconds_of_programs(&programs, share) < 27 * 1.005);

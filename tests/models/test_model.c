@@ -30,6 +30,19 @@ static void test_flops_are_those_of_the_matrix_products(void **state)
     assert_true(fabs(mtlm_model_flops(&model, 8) / (3 * forward) - 1) < 1e-15);
 }
 
+static void test_flops_know_the_width_of_the_mlp(void **state)
+{
+    struct mtlm_model model = gpt(24, 1024, 16, 512, 51200);
+    const double wide = mtlm_model_flops(&model, 8);
+
+    (void) state;
+    model.ffn_hidden_size = 256;
+    /* Two products, forward and twice backward. */
+    assert_true(fabs(wide - mtlm_model_flops(&model, 8)
+                     - 6.0 * 8 * 512 * 24 * 2 * 1024 * (4096 - 256))
+                < 1e-12 * wide);
+}
+
 /* The LM head's dense layer comes on top; figures per sample
  * from the sizes of arXiv 1909.08053. */
 static void test_flops_of_bert_are_the_published_ones(void **state)
@@ -187,6 +200,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_flops_are_those_of_the_matrix_products),
+        cmocka_unit_test(test_flops_know_the_width_of_the_mlp),
         cmocka_unit_test(test_flops_of_bert_are_the_published_ones),
         cmocka_unit_test(test_flops_explain_published_rates),
         cmocka_unit_test(test_sizes_beyond_reason_are_refused_with_their_range),
