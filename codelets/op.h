@@ -106,7 +106,7 @@ struct mtlm_lr_schedule {
 
 /* Loss scaling, by Megatron-LM's rules.  The loss scale is a factor on the loss
  * that keeps gradients representable in fp16.  The optimizer does not step if
- * the gradients overflow.
+ * losses or gradients overflow.
  *
  * A dynamic scale changes.  Overflow number `hysteresis` halves the scale, and
  * so does each further overflow, down to min.  `window` consecutive iterations
@@ -266,7 +266,8 @@ enum mtlm_control_slot {
     MTLM_CONTROL_ITERATION,    /* iterations done, also without a step */
     MTLM_CONTROL_STEP,         /* optimizer steps done */
     MTLM_CONTROL_SAMPLES,      /* samples consumed by all iterations */
-    MTLM_CONTROL_CLOCK,        /* samples of the iterations with a step */
+    MTLM_CONTROL_CLOCK,        /* samples of the iterations with a step, of
+                                * today's batch (checkpoint.h) */
     MTLM_CONTROL_BATCH,        /* samples of this iteration */
     MTLM_CONTROL_LR,           /* learning rate of this iteration */
     MTLM_CONTROL_WEIGHT_DECAY, /* weight decay of this iteration */

@@ -19,7 +19,7 @@
 double mtlm_hold_choose(const struct mtlm_evaluate *pipeline, double *seconds);
 
 /* Returns the share for an iteration of the programs of config on the machine,
- * whose stretch does not count.  cluster: as in
+ * whose stretch does not count; its cluster may be NULL, as in
  * graph/predict/pipeline_programs.h.  Of large programs, the shares are
  * compared on the first microbatches; a share that lengthens the whole
  * iteration is none. */

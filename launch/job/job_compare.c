@@ -91,7 +91,8 @@ int mtlm_job_compare_settings(struct mtlm_job *job, struct mtlm_error *err)
                 times->stages, hash_of_times(times));
     /* BLAS and policy come from the environment, which may not reach every
      * rank. */
-    fprintf(file, "BLAS %s\n", mtlm_job_blas_wish(&job->options));
+    if (!job->options.cluster_file)
+        fprintf(file, "BLAS %s\n", mtlm_job_blas_wish(&job->options));
     fprintf(file, "policy %s", mtlm_plugin_wanted());
     if (library)
         fprintf(file, " of %s with hash %016" PRIx64, library,

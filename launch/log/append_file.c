@@ -18,7 +18,7 @@
 struct mtlm_append_file {
     char *path;
     int fd;
-    bool regular, made; /* made: created here, still empty */
+    bool regular, made; /* made: created here, nothing written yet */
     bool quiet;
     int error; /* why pieces are missing, or 0 */
 };
@@ -49,25 +49,29 @@ void mtlm_append_file_quiet(struct mtlm_append_file *file)
     file->quiet = true;
 }
 
-/* Truncates a piece of which so many bytes were written, unless another process
- * has appended behind them. */
-static void truncate_piece(struct mtlm_append_file *file, size_t written)
+static bool has_bytes(const struct mtlm_append_file *file, off_t bytes)
 {
-    const off_t end = lseek(file->fd, 0, SEEK_CUR); /* of what was written */
     struct stat st;
 
-    if (written == 0 || !file->regular || fstat(file->fd, &st) < 0
-        || st.st_size != end)
-        return;
-    if (ftruncate(file->fd, end - (off_t) written) < 0)
+    return fstat(file->fd, &st) == 0 && st.st_size == bytes;
+}
+
+/* Truncates a piece that was written in part, from begin to end, unless another
+ * process has appended behind the part. */
+static void truncate_piece(struct mtlm_append_file *file, off_t begin,
+                           off_t end)
+{
+    if (file->regular && end > begin && has_bytes(file, end)
+        && ftruncate(file->fd, begin) < 0)
         file->error = errno;
 }
 
-/* Drops a piece of which so many bytes were written, and reports the error. */
-static void drop_piece(struct mtlm_append_file *file, int error, size_t written)
+/* Drops the part from begin to end of a piece, and reports the error. */
+static void drop_piece(struct mtlm_append_file *file, int error, off_t begin,
+                       off_t end)
 {
     file->error = error;
-    truncate_piece(file, written);
+    truncate_piece(file, begin, end);
     if (file->quiet)
         return;
     mtlm_progress_hide();
@@ -80,15 +84,20 @@ void mtlm_append_file_put(struct mtlm_append_file *file, const void *data,
                           size_t bytes)
 {
     const char *at = data;
+    off_t begin = 0, end = 0; /* of what was written in a row */
 
     for (size_t left = bytes; left > 0 && !file->error;) {
         const ssize_t n = write(file->fd, at, left);
 
         if (n > 0) {
+            const off_t now = lseek(file->fd, 0, SEEK_CUR);
+
+            begin = end == now - n ? begin : now - n;
+            end = now;
             at += n;
             left -= n;
         } else if (n == 0 || errno != EINTR) {
-            drop_piece(file, n == 0 ? ENOSPC : errno, bytes - left);
+            drop_piece(file, n == 0 ? ENOSPC : errno, begin, end);
         }
     }
     if (!file->error)
@@ -101,6 +110,7 @@ int mtlm_append_file_close(struct mtlm_append_file *file)
 
     if (!file)
         return 0;
+    file->made = file->made && has_bytes(file, 0);
     /* Some file systems report errors at close only. */
     if (close(file->fd) < 0 && !file->error)
         file->error = errno;

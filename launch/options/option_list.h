@@ -308,7 +308,7 @@
         "ranks run the order of --schedule-file or of a published --schedule " \
         "as it stands (strict), prefer what stands first (hint), or take its " \
         "windows only (windows) (default: strict with FILE; hint for "         \
-        "schedules that set what no window says; else no order)")              \
+        "published orders that no window says; else no order)")                \
     OPT(PARALLEL, STAGE_TIMES, "stage-times", TEXT, stage_times, "", 0, 0,     \
         "FILE.ini",                                                            \
         "times of F, B, W and messages that windows, --schedule auto and "     \

@@ -77,7 +77,9 @@ static void note_forgotten(struct mtlm_options *options,
     const bool warmup = other == MTLM_OPT_LR_WARMUP_ITERS
                         || other == MTLM_OPT_LR_WARMUP_SAMPLES;
 
-    if ((!ramp && !warmup) || mtlm_options_is_zero(options, other)
+    if ((!ramp && !warmup) || options->eval_only
+        || mtlm_options_simulate_or_plan(options)
+        || mtlm_options_is_zero(options, other)
         || (warmup && mtlm_options_given(options, same)))
         return;
     mtlm_options_note(options, "--%s of %s is not used with --%s%s%s",

@@ -170,16 +170,24 @@ static char *stored_value(const struct mtlm_options *options,
     return path;
 }
 
+/* Whether a checkpoint of this job has the option among the others. */
+static bool is_stored(const struct mtlm_options *options,
+                      enum mtlm_option_id option)
+{
+    return is_other(option)
+           && (mtlm_options_given(options, option)
+               || is_among(option, always, ALWAYS))
+           && !mtlm_option_value_absent(options, option);
+}
+
 json_t *mtlm_options_stored_others(const struct mtlm_options *options)
 {
     json_t *others = json_object();
 
     for (int i = 0; i < MTLM_OPTION_COUNT; i++) {
-        const bool given =
-            mtlm_options_given(options, i) || is_among(i, always, ALWAYS);
         char *text;
 
-        if (!given || !is_other(i) || mtlm_option_value_absent(options, i))
+        if (!is_stored(options, i))
             continue;
         text = stored_value(options, i);
         json_object_set_new(others, mtlm_option_name(i), json_string(text));
@@ -192,16 +200,16 @@ int mtlm_options_stored_check(const struct mtlm_options *options,
                               struct mtlm_error *err)
 {
     for (int i = 0; i < MTLM_OPTION_COUNT; i++) {
-        char *text = mtlm_option_value_text(options, i);
+        char *text = is_stored(options, i) ? stored_value(options, i) : NULL;
         json_t *json = text ? json_string(text) : json_null();
-        const bool stored = json != NULL;
+        const bool fits = json != NULL;
 
         json_decref(json);
         free(text);
-        if (!stored && (is_other(i) || is_among(i, of_samples, OF_SAMPLES)))
+        if (!fits)
             return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                                  "--%s is not UTF-8, and --save stores it in "
-                                  "the checkpoint",
+                                  "the path of --%s is not UTF-8, and --save "
+                                  "stores the path in the checkpoint",
                                   mtlm_option_name(i));
     }
     return 0;
@@ -241,18 +249,9 @@ int mtlm_options_stored_take_model(struct mtlm_options *options,
 }
 
 /* Whether another source than the checkpoint gives the option, or another
- * option of its group, or a type of numbers to which the option does not
- * belong. */
+ * option of its group. */
 static bool is_settled(const struct mtlm_options *o, enum mtlm_option_id option)
 {
-    static const enum mtlm_option_id of_fp16[] = {
-        MTLM_OPT_LOSS_SCALE, MTLM_OPT_INITIAL_LOSS_SCALE,
-        MTLM_OPT_MIN_LOSS_SCALE, MTLM_OPT_LOSS_SCALE_WINDOW,
-        MTLM_OPT_HYSTERESIS};
-
-    if (is_among(option, of_fp16, sizeof(of_fp16) / sizeof(of_fp16[0]))
-        && is_settled(o, MTLM_OPT_FP16))
-        return true;
     if (mtlm_options_source(o, option) > MTLM_SOURCE_CHECKPOINT)
         return true;
     for (int g = 0; g < GROUPS; g++) {

@@ -373,6 +373,15 @@ int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
     work = mtlm_work_create(config);
     work.pipeline.hold = mtlm_plan_modes_hold(config, &work);
     e = mtlm_work_evaluate(&work, config);
+    if (files->times && 1e9 * e.makespan_s >= MTLM_SIMULATOR_LONGEST) {
+        mtlm_step_clear();
+        mtlm_evaluation_free(&e);
+        mtlm_work_free(&work);
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "an iteration takes more than %.0f s, the "
+                              "longest time of an evaluation",
+                              1e-9 * MTLM_SIMULATOR_LONGEST);
+    }
     if (!mtlm_program_is_chained(config)) /* an order numbers its lanes */
         number_workers(&e, &config->layout);
     mtlm_step_clear();
@@ -386,17 +395,12 @@ int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
     } else {
         print_shares(&e, config, files->name, out);
     }
-    if (files->times && 1e9 * e.makespan_s >= MTLM_SIMULATOR_LONGEST)
-        rc = mtlm_error_set(err, MTLM_EXIT_USAGE,
-                            "an iteration takes more than %.0f s, the longest "
-                            "time of an evaluation",
-                            1e-9 * MTLM_SIMULATOR_LONGEST);
     work_s = files->times ? 0 : (1 - e.bubble) * e.makespan_s;
     if (mtlm_version_count(config) > 1)
         print_steady(config, &work, work_s, out);
     if (config->order)
         mtlm_plan_modes_print(config, files->without, work_s, out);
-    if (rc == 0 && (files->noise || files->modes))
+    if (files->noise || files->modes)
         rc = plan_noise(config, files, work_s, out, err);
     print_windows(&work, out);
     if (config->layout.virtual_stages > 1 && mtlm_program_is_ordered(config))

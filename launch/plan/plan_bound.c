@@ -32,11 +32,11 @@ static struct mtlm_rank_memory memory_of(
 
 const char *mtlm_plan_bound_of(const struct mtlm_program_config *config)
 {
+    const bool shared = config->layout.tp > 1 || config->layout.workers > 1;
+
     if (config->weight_staleness > 0)
-        return " that flushes";
-    return config->layout.tp > 1 || config->layout.workers > 1
-               ? " of whole passes"
-               : "";
+        return shared ? " of whole passes that flushes" : " that flushes";
+    return shared ? " of whole passes" : "";
 }
 
 static void print_bound(const struct mtlm_lp_bound *bound,

@@ -8,9 +8,10 @@
 #include "graph/predict/work.h"
 #include "runtime/base/error.h"
 
-/* Returns which schedules of config the bounds hold for, " of whole passes": in
- * a run several workers share a pass, and tensor-parallel collectives end
- * beside other passes.  An empty text: for all. */
+/* Returns which schedules of config the bounds hold for.  An empty text: all.
+ * " of whole passes": in a run, workers share a pass, and tensor-parallel
+ * collectives end beside other passes.  " that flushes": iterations of stale
+ * weights overlap. */
 const char *mtlm_plan_bound_of(const struct mtlm_program_config *config);
 
 /* Prints the largest lower bound of every schedule that needs no more memory

@@ -81,6 +81,7 @@ static int64_t microbatches_after(const struct mtlm_train *s)
     const struct mtlm_options *o = &s->job->options;
     const int64_t samples =
         s->log.end == o->train_iters
+                && mtlm_options_given(o, MTLM_OPT_TRAIN_SAMPLES)
             ? o->train_samples - s->place.samples - s->place.batch
             : (s->log.end - s->place.iteration - 1) * s->place.batch;
 

@@ -91,9 +91,11 @@ static double seconds_left(const struct mtlm_train_log *log, double seconds,
 {
     const struct mtlm_options *o = &log->job->options;
     const double done = r[MTLM_CONTROL_ITERATION];
-    const double samples = log->end == o->train_iters
-                               ? o->train_samples - r[MTLM_CONTROL_SAMPLES]
-                               : (log->end - done) * r[MTLM_CONTROL_BATCH];
+    const double samples =
+        log->end == o->train_iters
+                && mtlm_options_given(o, MTLM_OPT_TRAIN_SAMPLES)
+            ? o->train_samples - r[MTLM_CONTROL_SAMPLES]
+            : (log->end - done) * r[MTLM_CONTROL_BATCH];
     const double limit = mtlm_train_log_time_left(log);
     double left = fmax(samples, 0) * seconds / per_samples;
 

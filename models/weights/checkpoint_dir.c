@@ -185,7 +185,8 @@ static enum health look_at(const char *dir, const struct mtlm_checkpoint_id *id)
 {
     char *path = mtlm_checkpoint_dir_path(dir, id);
     char *manifest = mtlm_sprintf("%s/manifest.json", path);
-    const bool ours = access(manifest, F_OK) == 0 || errno != ENOENT;
+    const bool ours =
+        access(manifest, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
     struct mtlm_error err;
     const int rc = mtlm_manifest_look(path, id->iteration, &err);
 

@@ -50,7 +50,7 @@ int mtlm_checkpoint_dir_begin(const char *dir, int64_t iteration,
 
 /* Commits a checkpoint, which lies complete in the temporary directory and on
  * the disk.  On return 0 the checkpoint survives a power loss.  Removes older
- * checkpoints of the same iteration. */
+ * checkpoints of the same iteration, but none without a manifest. */
 int mtlm_checkpoint_dir_commit(const char *dir, int64_t iteration,
                                struct mtlm_error *err);
 
@@ -65,8 +65,9 @@ void mtlm_checkpoint_dir_discard(const char *dir, int64_t iteration);
  * A checkpoint in `damaged`, or found damaged (mtlm_manifest_look()), does not
  * count, and is removed with the old ones.  A checkpoint that is unreadable
  * now, or for this program, neither counts nor is removed.  The same holds for
- * later checkpoints: they must be damaged, or iteration would not have been
- * repeated. */
+ * what has no manifest: a copy that goes on, or another program's.  The same
+ * holds for later checkpoints: they must be damaged, or iteration would not
+ * have been repeated. */
 void mtlm_checkpoint_dir_prune(const char *dir, int64_t iteration, int64_t keep,
                                int64_t best,
                                const struct mtlm_checkpoint_list *damaged);

@@ -72,7 +72,8 @@ static void check(int status)
     enum { OUT_OF_MEMORY = 1 }; /* dnnl_types.h */
 
     if (status == OUT_OF_MEMORY)
-        mtlm_out_of_memory(0);
+        mtlm_end_job(MTLM_EXIT_RESOURCE,
+                     "not enough memory for oneDNN's copies of matrices");
     if (status != 0)
         mtlm_fatal(__FILE__, __LINE__, "oneDNN: status %d of dnnl_sgemm",
                    status);

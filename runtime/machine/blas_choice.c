@@ -228,7 +228,8 @@ static int choose_anew(char *processor, const char *path, bool anew,
     if (there >= 0)
         return there;
     if (m.trial[MTLM_BLAS_DEFAULT].flops <= 0)
-        mtlm_error_set(&err, MTLM_EXIT_RESOURCE, "nothing was measured");
+        mtlm_error_set(&err, MTLM_EXIT_RESOURCE,
+                       "the default was not measured");
     else
         kept = path && keep(&m, path, &err) == 0;
     list_speeds(&m, speeds, sizeof(speeds));

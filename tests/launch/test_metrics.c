@@ -117,20 +117,25 @@ static void test_pieces_of_another_job_stay(void **state)
     assert_int_equal(mkdir(trace_dir, 0777), 0);
     path = trace_dir_path("pieces");
     said = trace_dir_path("said");
-    for (int i = 0; i < 2; i++)
-        file[i] = mtlm_append_file_open(path, &err);
-    mtlm_append_file_put(file[0], "0123456789", 10);
-    mtlm_append_file_put(file[1], "abcdefghij", 10);
-    keep = divert_stderr(said);
-    file_limit(20);
-    mtlm_append_file_put(file[0], "x", 1);
-    file_limit(RLIM_INFINITY);
-    for (int i = 0; i < 2; i++)
-        mtlm_append_file_close(file[i]);
-    restore_stderr(keep);
-    text = trace_dir_read("pieces");
-    assert_string_equal(text, "0123456789abcdefghij");
-    free(text);
+    for (int written = 0; written < 2; written++) {
+        for (int i = 0; i < 2; i++)
+            file[i] = mtlm_append_file_open(path, &err);
+        if (written)
+            mtlm_append_file_put(file[0], "0123456789", 10);
+        mtlm_append_file_put(file[1], "abcdefghij", 10);
+        keep = divert_stderr(said);
+        file_limit(written ? 20 : 10);
+        mtlm_append_file_put(file[0], "x", 1);
+        file_limit(RLIM_INFINITY);
+        for (int i = 0; i < 2; i++)
+            mtlm_append_file_close(file[i]);
+        restore_stderr(keep);
+        text = trace_dir_read("pieces");
+        assert_string_equal(text,
+                            written ? "0123456789abcdefghij" : "abcdefghij");
+        free(text);
+        unlink(path);
+    }
     free(said);
     free(path);
 }

@@ -102,23 +102,42 @@ grep -q '^the batch was another' out || fail "half the batch: not a word"
 [ "$(sort -u want.rates | wc -l)" -eq 4 ] || fail "the learning rate stands: $(cat want.rates)"
 
 # An option of the loss scale leaves the precision as it was.
-"$program" "${small[@]}" --train-iters 2 --fp16 --save w16 >out 2>err || fail "fp16: $(cat err)"
-"$program" --load w16 --hysteresis 4 --print-config >out || fail "hysteresis"
-grep -q '^fp16 = yes' out && grep -q '^hysteresis = 4' out || fail "--hysteresis: $(cat out)"
-"$program" --load w16 --bf16 --print-config >out || fail "bf16"
-grep -q '^fp16 = no' out && grep -q '^bf16 = yes' out || fail "--bf16: $(cat out)"
+"$program" "${small[@]}" --train-iters 2 --fp16 --loss-scale 1024 --save w16 >out 2>err \
+    || fail "fp16: $(cat err)"
+# config WORD... -- OPTION...: a job that loads the checkpoint has these lines.
+config() {
+    local lines=()
+    while [ "$1" != -- ]; do
+        lines+=("$1")
+        shift
+    done
+    shift
+    "$program" --load w16 "$@" --print-config >out 2>err || fail "$*: $(cat err)"
+    for line in "${lines[@]}"; do
+        grep -qxF "$line" out || fail "$*: no $line in $(cat out)"
+    done
+}
+config 'fp16 = yes' 'hysteresis = 4' -- --hysteresis 4
+config 'fp16 = yes' 'loss-scale = 1024' -- --fp16
+config 'fp16 = no' 'bf16 = yes' -- --bf16
 
 # A name that JSON cannot hold.
 seq 300 >numbers
 "${builddir:-.}/mtlm-preprocess" --input numbers --output-prefix numbers >log 2>&1 \
     || fail "preprocess: $(cat log)"
 for end in idx bin; do mv numbers_text_document.$end $'x\xe9'.$end; done
-name=("${small[@]}" --train-iters 2 --data-path $'x\xe9')
-well 1 "${name[@]}"
-job 1 "${name[@]}" --save w17
-[ "$rc" -eq 2 ] && one_sentence \
-    && grep -q -- '--data-path is not UTF-8, and --save stores it in the checkpoint' err \
-    || fail "not UTF-8: $rc, $(cat err)"
+mkdir $'d\xe9'
+for end in idx bin; do cp $'x\xe9'.$end $'d\xe9'/y.$end; done
+name=("${small[@]}" --train-iters 2)
+well 1 "${name[@]}" --data-path $'x\xe9'
+for path in $'x\xe9' y; do
+    [ $path != y ] || cd $'d\xe9' || exit 1
+    job 1 "${name[@]}" --save w17 --data-path $path
+    [ "$rc" -eq 2 ] && one_sentence \
+        && grep -q 'path of --data-path is not UTF-8, and --save stores the path' err \
+        || fail "not UTF-8: $rc, $(cat err)"
+    cd "$dir" || exit 1
+done
 run=("${base[@]}")
 
 # From one layout to the next: the tensors stay.  Each run has nothing left to
