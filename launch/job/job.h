@@ -9,6 +9,7 @@
 #include "launch/log/metrics.h"
 #include "launch/options/options.h"
 #include "models/task/scored_text.h"
+#include "models/text/bert_dataset.h"
 #include "models/text/entropy.h"
 #include "models/text/indexed_dataset.h"
 #include "models/text/prompts.h"
@@ -38,6 +39,7 @@ struct mtlm_job_dataset {
     int64_t bound[MTLM_SPLITS + 1]; /* documents of each split */
     bool cut;                  /* too few documents: tokens are split instead */
     double share[MTLM_SPLITS]; /* weight in each split's blend */
+    struct mtlm_bert_too_long too_long; /* of the splits in use */
 };
 
 /* A job.  Fields are in the order in which the parts start. */

@@ -4,24 +4,22 @@
 
 #include "graph/predict/hold.h"
 #include "launch/job/job_advice.h"
+#include "launch/options/options_synthetic.h"
 #include "runtime/comm/policy_nodes.h"
 
 void mtlm_job_advise_policy(const struct mtlm_job *job)
 {
     const struct mtlm_program_config *config = &job->program->config;
-    const struct mtlm_slow_rank *slow = &job->options.slow_rank;
+    struct mtlm_stage_cost machine;
     struct mtlm_policy_advice advice = {0};
 
     if (!mtlm_policy_nodes_wanted() || config->layout.pp == 1
         || config->eval_only)
         return;
     if (!mtlm_program_is_chained(config)) {
-        advice.share = mtlm_hold_choose_program(
-            config,
-            &(struct mtlm_stage_cost){
-                .cluster = job->options.cluster_file ? &job->cluster : NULL,
-                .slow_rank = slow->speed > 0 ? slow->rank : -1,
-                .speed = slow->speed});
+        machine = mtlm_options_machine(
+            &job->options, job->options.cluster_file ? &job->cluster : NULL);
+        advice.share = mtlm_hold_choose_program(config, &machine);
         advice.leaves_backward = job->program->place != NULL;
     }
     mtlm_policy_nodes_advise(&advice);

@@ -213,6 +213,15 @@ static bool may_lack(const struct mtlm_job_dataset *d, enum mtlm_split split)
     return split == MTLM_TEST && d->serves[MTLM_VALID];
 }
 
+static void count_too_long(struct mtlm_job_dataset *d,
+                           const struct mtlm_samples *samples)
+{
+    const struct mtlm_bert_too_long of = mtlm_bert_dataset_too_long(samples);
+
+    d->too_long.documents += of.documents;
+    d->too_long.tokens += of.tokens;
+}
+
 /* Makes the samples of a split of all data sets that serve the split; NULL:
  * none has text for the split.  -1: a data set has too little text. */
 static int create_samples(struct mtlm_job *job, enum mtlm_split split,
@@ -230,6 +239,8 @@ static int create_samples(struct mtlm_job *job, enum mtlm_split split,
             continue;
         source[n] = create_source(&job->options, d->dataset, &d->bound[split],
                                   may_lack(d, split) ? NULL : err);
+        if (source[n] && job->options.model.family == MTLM_BERT)
+            count_too_long(d, source[n]);
         if (source[n])
             d->share[split] = weight[n] =
                 d->weight > 0 ? d->weight : (double) source[n]->epoch;

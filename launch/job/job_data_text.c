@@ -12,7 +12,6 @@
 #include "launch/job/job_data.h"
 #include "launch/job/job_finetune.h"
 #include "launch/job/job_task.h"
-#include "models/text/bert_dataset.h"
 #include "models/text/blend.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/plural.h"
@@ -129,18 +128,15 @@ static void print_cut(const struct mtlm_job *job,
 }
 
 /* Prints how much text a BERT leaves out. */
-static void print_too_long(const struct mtlm_job *job,
-                           const struct mtlm_job_dataset *d)
+static void print_too_long(const struct mtlm_job_dataset *d)
 {
-    int64_t tokens, documents;
+    const struct mtlm_bert_too_long *out = &d->too_long;
 
-    if (job->options.model.family != MTLM_BERT)
-        return;
-    documents = mtlm_bert_dataset_too_long(d->dataset, &tokens);
-    if (documents > 0)
+    if (out->documents > 0)
         printf("    left out: %" PRId64 " document%s with a sentence of more "
                "than %d tokens, %" PRId64 " tokens of %" PRId64 "\n",
-               documents, mtlm_plural(documents), MTLM_BERT_LONGEST, tokens,
+               out->documents, mtlm_plural(out->documents), MTLM_BERT_LONGEST,
+               out->tokens,
                mtlm_indexed_dataset_tokens(
                    d->dataset, 0, mtlm_indexed_dataset_documents(d->dataset)));
 }
@@ -221,7 +217,7 @@ static void print_blend(const struct mtlm_job *job)
                mtlm_indexed_dataset_tokens(
                    d->dataset, 0, mtlm_indexed_dataset_documents(d->dataset)));
         print_cut(job, d);
-        print_too_long(job, d);
+        print_too_long(d);
         print_no_test(job, d);
     }
     free(of_valid);
@@ -245,7 +241,7 @@ void mtlm_job_data_print(const struct mtlm_job *job)
                mtlm_indexed_dataset_prefix(d->dataset), d->documents,
                mtlm_plural(d->documents));
         print_cut(job, d);
-        print_too_long(job, d);
+        print_too_long(d);
         print_no_test(job, d);
     }
 }

@@ -69,3 +69,15 @@ int mtlm_options_synthetic_check(const struct mtlm_options *options,
                               only == noise ? ", --simulate or --dry-run" : "");
     return 0;
 }
+
+struct mtlm_stage_cost mtlm_options_machine(const struct mtlm_options *options,
+                                            const struct mtlm_cluster *cluster)
+{
+    const struct mtlm_slow_rank *slow = &options->slow_rank;
+
+    return (struct mtlm_stage_cost){.cluster = cluster,
+                                    .stretch = options->stretch,
+                                    .slow_rank =
+                                        slow->speed > 0 ? slow->rank : -1,
+                                    .speed = slow->speed};
+}

@@ -16,6 +16,7 @@
 #include "launch/options/options_note.h"
 #include "launch/options/options_schedule.h"
 #include "launch/options/options_stages.h"
+#include "launch/options/options_synthetic.h"
 #include "launch/plan/order_choice.h"
 #include "launch/plan/order_fit.h"
 #include "launch/plan/schedule_choice.h"
@@ -120,14 +121,9 @@ void mtlm_schedule_choice_wish_cluster(struct mtlm_wish *wish,
                                        const struct mtlm_options *options,
                                        const struct mtlm_cluster *cluster)
 {
-    const struct mtlm_slow_rank *slow = &options->slow_rank;
     const bool modelled = !options->stage_times && !options->durations;
 
-    wish->machine =
-        (struct mtlm_stage_cost){.cluster = modelled ? cluster : NULL,
-                                 .stretch = options->stretch,
-                                 .slow_rank = slow->speed > 0 ? slow->rank : -1,
-                                 .speed = slow->speed};
+    wish->machine = mtlm_options_machine(options, modelled ? cluster : NULL);
 }
 
 static int check_slow_rank(const struct mtlm_stage_cost *machine,

@@ -15,6 +15,7 @@
 
 #include "launch/tools/text_reader.h"
 #include "launch/tools/tool.h"
+#include "runtime/base/blank.h"
 #include "runtime/base/memory.h"
 
 #define BYTE_ORDER_MARK "\xef\xbb\xbf"
@@ -90,14 +91,6 @@ static int add_text_line(struct mtlm_text_reader *r, const char *line,
                : mtlm_text_writer_add(r->writer, line, bytes, err);
 }
 
-static bool is_blank(const char *line, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++)
-        if (!memchr(" \t\r\n", line[i], 4))
-            return false;
-    return true;
-}
-
 /* Adds a line with a JSON object: a document. */
 static int add_json_line(struct mtlm_text_reader *r, const char *line,
                          size_t bytes, struct mtlm_error *err)
@@ -106,7 +99,7 @@ static int add_json_line(struct mtlm_text_reader *r, const char *line,
     json_t *object, *text;
     int rc;
 
-    if (is_blank(line, bytes))
+    if (mtlm_is_blank(line, bytes))
         return 0;
     object = json_loadb(line, bytes, JSON_ALLOW_NUL, &why);
     if (!object)

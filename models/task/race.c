@@ -14,6 +14,7 @@
 #include "models/task/race_object.h"
 #include "models/task/text_files.h"
 #include "models/task/token_lists.h"
+#include "runtime/base/blank.h"
 #include "runtime/base/memory.h"
 #include "runtime/file/mapped_file.h"
 
@@ -100,14 +101,6 @@ static void add_object(struct race *race, const json_t *object)
     }
 }
 
-static bool is_blank(const char *line, int64_t bytes)
-{
-    for (int64_t i = 0; i < bytes; i++)
-        if (!strchr(" \t\r", line[i]) || line[i] == '\0')
-            return false;
-    return true;
-}
-
 /* Refuses questions with answers behind others without, and the reverse. */
 static int check_labelled(struct race *race, const json_t *object,
                           const char *path, int64_t line,
@@ -162,7 +155,7 @@ static int add_file(void *context, const char *path, struct mtlm_error *err)
         const int64_t bytes = end ? end - line : file.bytes - at;
 
         at += bytes + 1;
-        if (!is_blank(line, bytes))
+        if (!mtlm_is_blank(line, (size_t) bytes))
             rc = add_line(race, line, bytes, path, number, err);
         number++;
     }

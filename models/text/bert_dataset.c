@@ -22,6 +22,7 @@ struct bert_dataset {
     struct mtlm_bert_recipe recipe;
     struct run *run; /* [runs], room for capacity */
     int64_t runs, capacity;
+    struct mtlm_bert_too_long too_long;
 };
 
 /* A run as the text of a sample. */
@@ -55,30 +56,10 @@ static int64_t sentence_tokens(const struct bert_dataset *bert,
                                                 sentence + 1);
 }
 
-/* Whether one of the sentences first .. last - 1 is too long. */
-static bool is_too_long(const struct mtlm_indexed_dataset *dataset,
-                        int64_t first, int64_t last)
+struct mtlm_bert_too_long mtlm_bert_dataset_too_long(
+    const struct mtlm_samples *samples)
 {
-    for (int64_t i = first; i < last; i++)
-        if (mtlm_indexed_dataset_sequence_tokens(dataset, i, i + 1)
-            > MTLM_BERT_LONGEST)
-            return true;
-    return false;
-}
-
-int64_t mtlm_bert_dataset_too_long(const struct mtlm_indexed_dataset *dataset,
-                                   int64_t *tokens)
-{
-    int64_t documents = 0;
-
-    *tokens = 0;
-    for (int64_t d = 0; d < mtlm_indexed_dataset_documents(dataset); d++)
-        if (is_too_long(dataset, mtlm_indexed_dataset_sequence(dataset, d),
-                        mtlm_indexed_dataset_sequence(dataset, d + 1))) {
-            documents++;
-            *tokens += mtlm_indexed_dataset_tokens(dataset, d, d + 1);
-        }
-    return documents;
+    return ((const struct bert_dataset *) samples)->too_long;
 }
 
 static void add_run(struct bert_dataset *bert, int64_t first, int64_t last,
@@ -97,12 +78,14 @@ static int64_t fewest_sentences(const struct bert_dataset *bert)
     return bert->recipe.binary_head ? 2 : 1;
 }
 
-/* Whether the document of sentences first .. last - 1 is used. */
-static bool is_good(const struct bert_dataset *bert, int64_t first,
-                    int64_t last)
+/* Whether one of the sentences first .. last - 1 is too long. */
+static bool is_too_long(const struct bert_dataset *bert, int64_t first,
+                        int64_t last)
 {
-    return last - first >= fewest_sentences(bert)
-           && !is_too_long(bert->dataset, first, last);
+    for (int64_t i = first; i < last; i++)
+        if (sentence_tokens(bert, i) > MTLM_BERT_LONGEST)
+            return true;
+    return false;
 }
 
 static void cut_document(struct bert_dataset *bert, int64_t document)
@@ -114,7 +97,13 @@ static void cut_document(struct bert_dataset *bert, int64_t document)
     int64_t first = mtlm_indexed_dataset_sequence(bert->dataset, document);
     int64_t target, tokens = 0;
 
-    if (!is_good(bert, first, last))
+    if (is_too_long(bert, first, last)) {
+        bert->too_long.documents++;
+        bert->too_long.tokens +=
+            mtlm_indexed_dataset_sequence_tokens(bert->dataset, first, last);
+        return;
+    }
+    if (last - first < fewest_sentences(bert))
         return;
     target = mtlm_bert_sample_target(&bert->recipe, &draw);
     for (int64_t i = first; i < last; i++) {

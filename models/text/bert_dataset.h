@@ -34,10 +34,15 @@ struct mtlm_samples *mtlm_bert_dataset_create(
     int64_t last_document, const struct mtlm_bert_recipe *recipe,
     struct mtlm_error *err);
 
-/* Returns how many documents of the data set have a sentence of more than
- * MTLM_BERT_LONGEST tokens.  *tokens: those of these documents. */
-int64_t mtlm_bert_dataset_too_long(const struct mtlm_indexed_dataset *dataset,
-                                   int64_t *tokens);
+/* Documents that are left out for a sentence of more than MTLM_BERT_LONGEST
+ * tokens. */
+struct mtlm_bert_too_long {
+    int64_t documents, tokens;
+};
+
+/* Returns those of samples of mtlm_bert_dataset_create(). */
+struct mtlm_bert_too_long mtlm_bert_dataset_too_long(
+    const struct mtlm_samples *samples);
 
 enum { MTLM_BERT_LONGEST = 512 }; /* tokens of a sentence, as in Megatron */
 

@@ -160,15 +160,16 @@ static double measure_flops(void)
     enum { WEIGHTS = LAYERS * WIDE * WIDTH };
     const int64_t numbers = ROWS * (WIDTH + WIDE) + 2 * WEIGHTS;
     float *memory = malloc(numbers * sizeof(*memory));
-    const struct matrices m = {.x = memory,
-                               .y = memory + ROWS * WIDTH,
-                               .w = memory + ROWS * (WIDTH + WIDE),
-                               .dw = memory + numbers - WEIGHTS};
+    struct matrices m;
     int rows = FEW_ROWS;
     double best;
 
     if (!memory)
         return 0;
+    m = (struct matrices){.x = memory,
+                          .y = memory + ROWS * WIDTH,
+                          .w = memory + ROWS * (WIDTH + WIDE),
+                          .dw = memory + numbers - WEIGHTS};
     fill(m.x, ROWS * WIDTH, 1);
     fill(m.w, WEIGHTS, 2);
     for (int64_t i = 0; i < WEIGHTS; i++)

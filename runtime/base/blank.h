@@ -1,0 +1,18 @@
+#ifndef MTLM_BLANK_H
+#define MTLM_BLANK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Whether a line [bytes] of a file, with its end or without, has only blanks.
+ */
+static inline bool mtlm_is_blank(const char *line, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (!memchr(" \t\r\n", line[i], 4))
+            return false;
+    return true;
+}
+
+#endif /* MTLM_BLANK_H */
