@@ -1,15 +1,20 @@
-/* Workers without a task cost next to nothing, under every policy, and start a
- * task at once.  A policy may have them look sooner. */
+/* Workers without a task sleep, and wake for a task, under every policy.  A
+ * policy may have them look sooner.
+ *
+ * The test reads and changes the lengths of naps: seconds that the machine
+ * takes tell little where others need it. */
 
-#include <math.h>
-#include <pthread.h>
-#include <semaphore.h>
+#include "config.h"
+
+#include <linux/futex.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,17 +28,65 @@
 #include "runtime/policies/builtin.h"
 #include "tests/runtime/child.h"
 
-/* Most seconds that a worker needs more than a plain thread to be woken.
- * Without a wake-up it would be half of a nap, which is a millisecond. */
-#define LATE_S 0.00025
+/* The longest nap of a worker. */
+enum { NAP_NS = 1000000 };
 
-enum { WORKERS = 2, TIMES = 30, ROUNDS = 8, ANY = -1 };
+/* A nap in its place, which nobody takes for the time to wake a thread. */
+enum { LONG_NAP_NS = 400000000 };
 
-/* Looks of a worker in a second: a nap takes a millisecond. */
-enum { MOST_LOOKS = 1000 };
+/* Most seconds from the submission of a task to its start: without a wake-up
+ * the worker sleeps half a long nap on average. */
+#define LATE_S 0.1
+
+/* Of a core that a worker takes.  One that never sleeps takes the whole. */
+#define MOST_SHARE 0.25
+
+/* Naps of a second that a policy ends sooner: there are thousands. */
+enum { FEW = 100 };
 
 /* A policy that wants to be asked this soon. */
 enum { SOON_NS = 100000 };
+
+enum { WORKERS = 2, TASKS = 9, ANY = -1 };
+
+/* ---- naps ---- */
+
+static _Atomic int64_t shortest_ns, shortened;
+static _Atomic bool long_naps;
+
+static void note_nap(int64_t length_ns)
+{
+    int64_t least = shortest_ns;
+
+    while (length_ns < least
+           && !atomic_compare_exchange_weak(&shortest_ns, &least, length_ns))
+        ;
+    shortened += length_ns <= SOON_NS;
+}
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+
+/* In place of the C library's: a nap is a wait on a futex. */
+long __wrap_syscall(long number, ...)
+{
+    static const struct timespec long_nap = {0, LONG_NAP_NS};
+    long a[6];
+    va_list args;
+
+    va_start(args, number);
+    for (int i = 0; i < 6; i++)
+        a[i] = va_arg(args, long);
+    va_end(args);
+    if (number == SYS_futex && a[1] == FUTEX_WAIT_PRIVATE) {
+        note_nap(((const struct timespec *) a[3])->tv_nsec);
+        if (long_naps)
+            a[3] = (long) &long_nap;
+    }
+    return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* ---- how late a task starts ---- */
 
 static int64_t started_ns;
 
@@ -47,7 +100,7 @@ static void note_start(void **buffers, void *arg)
 static struct starpu_codelet codelet = {.cpu_funcs = {note_start}};
 
 /* Returns seconds from the submission of a task to its start. */
-static double late_task(int worker)
+static double run_task(int worker)
 {
     struct starpu_task *task = starpu_task_create();
     const int64_t submitted_ns = mtlm_now_ns();
@@ -59,40 +112,6 @@ static double late_task(int worker)
     return (started_ns - submitted_ns) * 1e-9;
 }
 
-/* ---- a plain thread ---- */
-
-static sem_t go, gone;
-static pthread_t plain;
-
-static void *run_plain(void *unused)
-{
-    (void) unused;
-    for (;;) {
-        sem_wait(&go);
-        started_ns = mtlm_now_ns();
-        sem_post(&gone);
-    }
-    return NULL;
-}
-
-static void start_plain(void)
-{
-    sem_init(&go, 0, 0);
-    sem_init(&gone, 0, 0);
-    assert_int_equal(pthread_create(&plain, NULL, run_plain, NULL), 0);
-}
-
-static double late_plain(void)
-{
-    const int64_t from_ns = mtlm_now_ns();
-
-    sem_post(&go);
-    sem_wait(&gone);
-    return (started_ns - from_ns) * 1e-9;
-}
-
-/* ---- how late a task starts ---- */
-
 static int compare(const void *a, const void *b)
 {
     const double x = *(const double *) a, y = *(const double *) b;
@@ -100,42 +119,19 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median(double *seconds)
+/* Returns the median of seconds that a task waits while workers sleep long. */
+static double median_wait(int worker)
 {
-    qsort(seconds, TIMES, sizeof(seconds[0]), compare);
-    return seconds[TIMES / 2];
-}
+    double s[TASKS];
 
-/* Sleeps until the workers take naps of a millisecond, each time until another
- * moment of a nap. */
-static void pause_longer_than_workers_poll(void)
-{
-    usleep(10000 + rand() % 3000);
-}
-
-/* Returns how much later a task starts than a plain thread: others may need the
- * machine. */
-static double later(int worker)
-{
-    double task[TIMES], thread[TIMES];
-
-    for (int i = 0; i < TIMES; i++) {
-        pause_longer_than_workers_poll();
-        task[i] = late_task(worker);
-        pause_longer_than_workers_poll();
-        thread[i] = late_plain();
+    long_naps = true;
+    for (int i = 0; i < TASKS; i++) {
+        usleep(20000); /* workers poll for a millisecond before they sleep */
+        s[i] = run_task(worker);
     }
-    return median(task) - median(thread);
-}
-
-/* Returns the least of rounds, up to the first that is good. */
-static double least_later(int worker)
-{
-    double least = later(worker);
-
-    for (int i = 1; i < ROUNDS && least >= LATE_S; i++)
-        least = fmin(least, later(worker));
-    return least;
+    long_naps = false;
+    qsort(s, TASKS, sizeof(s[0]), compare);
+    return s[TASKS / 2];
 }
 
 /* ---- what an idle worker takes ---- */
@@ -158,8 +154,10 @@ static unsigned count_and_ask_again(void *unused)
 }
 
 struct cost {
-    double share; /* of a core that a worker takes, by the processor's time */
-    double looks; /* for a task, of a worker in a second */
+    double share;        /* of a core that a worker takes */
+    double looks;        /* for a task, of a worker in a second */
+    int64_t shortest_ns; /* nap */
+    int64_t shortened;   /* naps of SOON_NS at most */
 };
 
 static double clock_s(clockid_t clock)
@@ -170,8 +168,7 @@ static double clock_s(clockid_t clock)
     return t.tv_sec + 1e-9 * t.tv_nsec;
 }
 
-/* Counts how often workers look for a task, too: where others need the core, a
- * worker that never sleeps takes little of it. */
+/* Watches the workers for a second. */
 static struct cost idle_cost(unsigned (*look)(void *))
 {
     const int hook = starpu_idle_hook_register(look, NULL);
@@ -180,6 +177,8 @@ static struct cost idle_cost(unsigned (*look)(void *))
 
     usleep(100000); /* until the workers sleep as long as they may */
     n = looks;
+    shortest_ns = INT64_MAX;
+    shortened = 0;
     wall = clock_s(CLOCK_MONOTONIC);
     cpu = clock_s(CLOCK_PROCESS_CPUTIME_ID);
     sleep(1);
@@ -187,7 +186,8 @@ static struct cost idle_cost(unsigned (*look)(void *))
     wall = clock_s(CLOCK_MONOTONIC) - wall;
     n = looks - n;
     starpu_idle_hook_deregister(hook);
-    return (struct cost){cpu / wall / WORKERS, n / wall / WORKERS};
+    return (struct cost){cpu / wall / WORKERS, n / wall / WORKERS, shortest_ns,
+                         shortened};
 }
 
 static int start_machine(void)
@@ -214,18 +214,18 @@ static int use_policy(const void *name)
     setenv("STARPU_SCHED", name, 1);
     if (start_machine() < 0)
         return EXIT_FAILURE;
-    start_plain();
-    late_task(ANY);
+    run_task(ANY);
     cost = idle_cost(count_look);
-    any = least_later(ANY);
-    bound = least_later(WORKERS - 1);
+    any = median_wait(ANY);
+    bound = median_wait(WORKERS - 1);
     mtlm_machine_stop();
     fprintf(stderr,
-            "%s: %.2f %% of a core, %.0f looks a second; a task starts %.3f ms "
-            "later than a thread, of a worker %.3f ms\n",
-            (const char *) name, 100 * cost.share, cost.looks, 1e3 * any,
-            1e3 * bound);
-    return cost.share < 0.05 && cost.looks <= MOST_LOOKS && any < LATE_S
+            "%s: %.2f %% of a core, %.0f looks a second, naps of %.3f ms; "
+            "a task waits %.3f ms, for one worker %.3f ms\n",
+            (const char *) name, 100 * cost.share, cost.looks,
+            1e-6 * cost.shortest_ns, 1e3 * any, 1e3 * bound);
+    return cost.share < MOST_SHARE && cost.looks <= 1e9 / NAP_NS
+                   && cost.shortest_ns == NAP_NS && any < LATE_S
                    && bound < LATE_S
                ? EXIT_SUCCESS
                : EXIT_FAILURE;
@@ -247,19 +247,17 @@ static void test_idle_workers_sleep(void **state)
     }
 }
 
-/* Where others need the machine, workers get the core later than asked. */
 static int ask_again(const void *unused)
 {
-    double most = 0;
+    struct cost cost;
 
     (void) unused;
     if (start_machine() < 0)
         return EXIT_FAILURE;
-    for (int i = 0; i < ROUNDS && most <= 2 * MOST_LOOKS; i++)
-        most = fmax(most, idle_cost(count_and_ask_again).looks);
+    cost = idle_cost(count_and_ask_again);
     mtlm_machine_stop();
-    fprintf(stderr, "%.0f looks a second\n", most);
-    return most > 2 * MOST_LOOKS ? EXIT_SUCCESS : EXIT_FAILURE;
+    fprintf(stderr, "%d naps end sooner\n", (int) cost.shortened);
+    return cost.shortened > FEW ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 static void test_a_policy_is_asked_again(void **state)
