@@ -155,6 +155,17 @@ refuses_at_once() {
     export OMPI_MCA_odls_base_sigkill_timeout=0
 }
 
+# scaled SECONDS: a third of TIME_SCALE as long, which is at least 1.
+scaled() {
+    awk "BEGIN { print $1 * $TIME_SCALE / 3 }"
+}
+
+# deadline SECONDS: the option, in $deadline.  The start of a job counts, too.
+deadline() {
+    deadline=(--distributed-timeout-minutes
+        "$(awk "BEGIN { print $(scaled "$1") / 60 }")")
+}
+
 # within SECONDS COMMAND...: waits until COMMAND succeeds, TIME_SCALE as long.
 within() {
     local end=$((SECONDS + $1 * TIME_SCALE))

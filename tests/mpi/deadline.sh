@@ -9,12 +9,11 @@ set -u
 . "${srcdir:-.}/tests/mpi/processes.sh"
 . "${srcdir:-.}/tests/mpi/synthetic_common.sh" || exit
 
-seconds=6
-deadline=(--distributed-timeout-minutes 0.1)
+deadline 6
 
 # missed NAME WORDS: the job must end because the deadline was missed.
 missed() {
-    ended_within $((seconds + 5)) "$1"
+    ended_within $((6 + 5)) "$1"
     [ $rc -eq 7 ] || fail "$1: exit code $rc: $(cat err)"
     grep -q "^mtlm-dag: .*waited [0-9.]* s for .*$2.*distributed-timeout-minutes" \
         err || fail "$1: $(cat err)"
@@ -50,7 +49,7 @@ paused() {
         --train-iters 100000 "${deadline[@]}"
     within 60 iterated || fail "no iterations: $(cat err)"
     kill_all STOP
-    sleep $((seconds + 2))
+    sleep "$(scaled 8)"
     before=$(losses out | wc -l)
     kill_all CONT
     within 60 went_on || fail "stopped as a whole: does not go on: $(cat err)"
@@ -122,7 +121,7 @@ at_end() {
 slow() {
     layout 1 2
     cluster slow.ini 10
-    sed -i 's/^forward_ms.*/forward_ms = 700/' slow.ini
+    sed -i "s/^forward_ms.*/forward_ms = $(scaled 700)/" slow.ini
     files=(slow/schedule.csv.tmp slow/summary.json.tmp)
     rm -f out
     until grep -qs '^layout:' out; do sleep 0.01; done && mkfifo "${files[@]}" &
@@ -132,7 +131,7 @@ slow() {
         --trace slow "${deadline[@]}"
     within 60 grep -q '^iteration 1/' out || fail "slow stage: $(cat out err)"
     for file in "${files[@]}"; do
-        sleep 3.3
+        sleep "$(scaled 3.3)"
         timeout $((5 * TIME_SCALE)) cat "$file" >>read
     done
     ended_within 5 "slow stage, slow files"

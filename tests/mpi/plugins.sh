@@ -95,8 +95,9 @@ sed -e 's/"last"/"keep"/' -e 's/\(struct starpu_task \*task = NULL;\)/\1\
     -e 's/^\( *\)starpu_task_list_init/\1mtlm_policy_watch(\&(struct mtlm_policy_watch){0});\
 &/' last.c >keep.c
 compile keep
+deadline 3
 STARPU_SCHED=keep STARPU_SCHED_LIB=./keep.so job 2 "${run[@]}" "${parallel[@]}" \
-    --train-iters 100000 --distributed-timeout-minutes 0.05
+    --train-iters 100000 "${deadline[@]}"
 [ "$rc" -eq 7 ] || fail "keep: exit code $rc: $(cat err)"
 grep -q 'policy keep has withheld [a-z_]*, [^,]*, stage [0-9]' err \
     || fail "keep: $(cat err)"

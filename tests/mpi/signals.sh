@@ -93,8 +93,9 @@ grep -q 'second signal, stopping now' err || fail "second signal: $(cat err)"
 
 # A worker that hangs: one signal ends the job all the same.
 if ! sanitized; then
+    deadline 3
     start env LD_PRELOAD="${program%/*}/tests/mpi/stuck_blas.so" "${mpirun[@]}" \
-        "$program" "${endless[@]}" --distributed-timeout-minutes 0.05
+        "$program" "${endless[@]}" "${deadline[@]}"
     kill -TERM "${pids[0]}"
     ended_within 20 "a signal to a worker that hangs"
     [ $rc -eq 7 ] || fail "a worker that hangs: exit code $rc: $(cat err)"

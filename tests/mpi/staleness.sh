@@ -152,7 +152,7 @@ for schedule in window 1f1b zb-h1; do
         || fail "$schedule: bubble '$bubble' in the plan: $(cat out)"
 done
 # A run: on each rank, passes of the next iteration start before the step.
-cluster uniform.ini 15
+cluster uniform.ini 60
 well 4 "${pipeline[@]}" --schedule 1f1b --weight-staleness 1 \
     --synthetic uniform.ini --train-iters 6 --trace-iterations 2:6 --trace trace
 grep '^Predicted\|^Measured' out || fail "synthetic: $(cat out err)"

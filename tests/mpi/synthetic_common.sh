@@ -53,10 +53,10 @@ is_quiet() {
 # compare LIMIT RANKS OPTION...: the run takes what the evaluator says, within
 # LIMIT %; $more says how much more.  A run beyond LIMIT is repeated twice, since
 # any machine wakes a task late now and then.  Where other programs keep the
-# machine busy there is no verdict, which is 1.  The directory trace is for its
-# trace.
+# machine busy there is no verdict, which is 1; $others is of the busiest run.
+# The directory trace is for its trace.
 compare() {
-    local limit=$1
+    local limit=$1 busiest=0
     shift
     for _ in 1 2 3; do
         rm -rf trace
@@ -65,7 +65,9 @@ compare() {
         more=$(slower)
         [ -n "$more" ] || fail "$*: does not say how much slower: $(cat out)"
         within_limit "$more" "$limit" && return 0
+        within_limit "$others" "$busiest" || busiest=$others
     done
+    others=$busiest
     if is_quiet; then
         fail "$*: $more % more than evaluated: $(cat out)"
     else
@@ -103,29 +105,30 @@ for end in last["B"], {k: max(t, last["B"][k]) for k, t in last["W"].items()}:
 END
 }
 
-# fits "w ..." "w ...": no more is live than that, and as much on the first
-# stage.
+# fits FULL "w ..." "w ...": no more is live than that, and with FULL = 1 as much
+# on the first stage.
 fits() {
     live >live.txt
-    paste -d' ' <(printf '%s\n' "$1" "$2") live.txt | awk '
-        { n = NF / 2; bad = bad || $1 != $(n + 1)
+    paste -d' ' <(printf '%s\n' "$2" "$3") live.txt | awk -v full="$1" '
+        { n = NF / 2; bad = bad || full && $1 != $(n + 1)
           for (i = 1; i <= n; i++) bad = bad || $(n + i) > $i }
         END { exit bad || NR != 2 }' \
         || fail "live on each stage until B; until W: $(tr "\n" ";" <live.txt)" \
-            "windows $1; $2"
+            "windows $2; $3"
 }
 
 # schedule LIMIT P V M NAME WINDOWS(B) WINDOWS(W): that schedule on P ranks of V
-# stages each takes what the evaluator says, and its windows hold.
+# stages each takes what the evaluator says, and its windows hold.  Without a
+# verdict a late B may leave a window that is not full.
 schedule() {
-    local limit=$1 p=$2 v=$3 m=$4 name=$5
+    local limit=$1 p=$2 v=$3 m=$4 name=$5 full=1
     layout 1 "$p"
     compare "$limit" "$p" "${pretend[@]}" --synthetic uniform.ini \
         --num-layers $((p * v)) --global-batch-size "$m" "${parallel[@]}" \
         --num-virtual-stages-per-pipeline-rank "$v" --schedule "$name" \
-        --trace trace
+        --trace trace || full=0
     [ "$rc" -eq 0 ] || return
     printf '%-11s p %d v %d m %d: %s, %s %%\n' "$name" "$p" "$v" "$m" "$(
         sed -n 's/^Predicted: \([.0-9]* ms\).*with \(.*\) per hop.*/predicted \1, hop \2/p' out)" "$more"
-    fits "$6" "$7"
+    fits "$full" "$6" "$7"
 }

@@ -19,6 +19,7 @@ BUILD = os.path.abspath(os.environ.get("builddir", "."))
 WORDS = "--seq-length", "80", "--workers", "1", "--hidden-dropout", "0"
 BERT = "--tokenizer-type", "BertWordPieceLowerCase", "--vocab-file"
 SEEDS = "1", "2"
+LIMIT_S = 20 * int(os.environ.get("TIME_SCALE", "3"))  # for a hang
 
 
 def well(*words):
@@ -230,11 +231,11 @@ class Script(unittest.TestCase):
             """Once there is a sign of the run."""
             script = subprocess.Popen(command, stdout=subprocess.DEVNULL,
                                       stderr=subprocess.PIPE, text=True)
-            end = time.monotonic() + 60
+            end = time.monotonic() + LIMIT_S
             while not sign() and time.monotonic() < end:
                 time.sleep(0.05)
             script.send_signal(signal.SIGTERM)
-            _, said = script.communicate(timeout=60)
+            _, said = script.communicate(timeout=LIMIT_S)
             self.assertEqual(script.returncode, 1)
             self.assertEqual(re.sub("-[0-9a-f]{8}", "", said), "evaluations: "
                              "qqp: stopped by a signal; the same command goes "

@@ -96,9 +96,9 @@ class AgainstPyTorch(unittest.TestCase):
     def test_what_was_measured_is_kept_when_time_runs_out(self):
         """The second case would not begin, and the first has one round."""
         program(
-            self.work, "python", PEER.replace("for i in", "sleep 1; for i in")
+            self.work, "python", PEER.replace("for i in", "sleep 5; for i in")
         )
-        done = self.run_with("--seconds", "1.5", "gpt2-124m", "gpt2-2.5b")
+        done = self.run_with("--seconds", "9", "gpt2-124m", "gpt2-2.5b")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.result()["cases"][0]["ours"]["n"], 3)
 

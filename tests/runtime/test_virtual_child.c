@@ -82,7 +82,7 @@ static bool has_files(void)
 static void assert_fails(const char *script, enum mtlm_exit code, ...)
 {
     const struct mtlm_virtual_config config = {.program = write_script(script),
-                                               .patience_s = 0.5};
+                                               .patience_s = 3};
     struct mtlm_virtual_result result;
     struct mtlm_error err;
     va_list words;
