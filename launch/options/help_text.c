@@ -31,7 +31,7 @@ static const char begin[] =
     "  mtlm-dag --model gpt-tiny --data-path P_text_document --train-iters "
     "500\n"
     "      on your own text\n"
-    "  mpirun -n 4 --bind-to none mtlm-dag --model gpt-tiny\n"
+    "  mtlm-run -n 4 mtlm-dag --model gpt-tiny\n"
     "          --tensor-model-parallel-size 2 --pipeline-model-parallel-size "
     "2\n"
     "      on four ranks: two pipeline stages of two ranks each\n"

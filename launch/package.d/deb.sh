@@ -57,12 +57,12 @@ deb_maintainer() {
 
 # deb_debian: TREE/debian, with maintainer, version and date.
 deb_debian() {
-    local maintainer
+    local maintainer control
     maintainer=$(deb_maintainer)
     cp -r "$LAUNCH/package.d/debian" "$TREE/debian"
     chmod +x "$TREE/debian/rules"
-    sed "s|@MAINTAINER@|$maintainer|" "$LAUNCH/package.d/debian/control" \
-        >"$TREE/debian/control"
+    control=$(<"$LAUNCH/package.d/debian/control")
+    printf '%s\n' "${control//@MAINTAINER@/"$maintainer"}" >"$TREE/debian/control"
     printf '%s\n' "mtlm-dag ($VERSION-$REVISION) unstable; urgency=medium" '' \
         "  * Package of version $VERSION, made by launch/package." '' \
         " -- $maintainer  $(date -R -u -d "@${SOURCE_DATE_EPOCH:-$(date +%s)}")" \

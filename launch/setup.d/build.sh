@@ -18,12 +18,16 @@ autogen() {
     touch configure config.h.in Makefile.in
 }
 
+# The prefix of StarPU in build/Makefile, which the user may have configured.
+build_prefix() {
+    sed -n 's/^STARPU_PREFIX = //p' "$ROOT/build/Makefile" 2>/dev/null || true
+}
+
 # Sets STARPU_PREFIX to the StarPU that build/ uses already, if it does.  A
 # StarPU of an older recipe is made anew: sets DEFAULT_FLAVOUR to its flavour.
 build_starpu() {
-    STARPU_PREFIX=
-    [ -e "$ROOT/build/Makefile" ] && [ -r "$ROOT/$RECORD" ] || return 0
-    STARPU_PREFIX=$(cut -d ' ' -f 1 "$ROOT/$RECORD")
+    STARPU_PREFIX=$(build_prefix)
+    [ -n "$STARPU_PREFIX" ] || return 0
     if starpu_outdated "$STARPU_PREFIX"; then
         DEFAULT_FLAVOUR=${STARPU_PREFIX##*-}
         STARPU_PREFIX=
@@ -41,9 +45,8 @@ build_make() {
     cd "$ROOT"
     mkdir -p build && [ -w build ] || die "cannot write to $ROOT/build"
     : >"$log"
-    if [ ! -e build/Makefile ] || [ ! -r "$RECORD" ] \
-        || { [ -n "$1" ] && [ "$(cat "$RECORD")" != "$record" ]; } \
-        || [ "$(cut -d ' ' -f 1 "$RECORD")" != "$STARPU_PREFIX" ] \
+    if [ "$(build_prefix)" != "$STARPU_PREFIX" ] \
+        || { [ -n "$1" ] && [ "$(cat "$RECORD" 2>/dev/null)" != "$record" ]; } \
         || ! build_simgrid_known; then
         rm -f "$RECORD"
         step "configuring mtlm-dag" "$log" build_configure "$option"

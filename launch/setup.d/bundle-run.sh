@@ -2,7 +2,7 @@
 # Runs a command with what is in this bundle: programs by name, mpirun too.
 # CUDA's libraries are those of $CUDA_HOME; without it those that PyTorch brings,
 # so that a comparison is of programs with the same libraries; or the system's.
-here=$(cd "$(dirname "$0")" && pwd)
+here=$(CDPATH="" cd -- "$(dirname "$0")" && pwd)
 if [ $# -eq 0 ]; then
     echo "usage: $0 COMMAND [ARGUMENT]...   (mpirun, mtlm-dag, ...)" >&2
     exit 2

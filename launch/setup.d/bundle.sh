@@ -95,6 +95,7 @@ bundle_collect() {
     local build=$1 out=$2 file
     rm -rf "$out"
     mkdir -p "$out/build" "$out/lib"
+    : >"$out/bundle.txt" # the next call may replace a bundle that is not whole
     for file in mtlm-dag $BUNDLE_PROGRAMS; do
         [ -x "$build/$file" ] \
             || die "$build/$file is not compiled: make -C $build $file"

@@ -52,7 +52,7 @@ packages_fetch() {
     # A failure here is not yet one: some source of the system that has
     # nothing to do with us may be broken, and old lists are good enough for
     # a package that apt holds already.
-    step "package lists" "$log" as_root sh -c "$apt update || true"
+    STEP_MAY_FAIL=yes step "package lists" "$log" as_root $apt update
     STEP_HINT="could not install (no network?):$missing; see $log" \
         step "installing them" "$log" as_root \
         env DEBIAN_FRONTEND=noninteractive \

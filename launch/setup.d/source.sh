@@ -64,7 +64,8 @@ starpu_fetch_from() {
     mkdir -p "$APT_PRIVATE/lists/partial" "$APT_PRIVATE/archives/partial"
     [ -r "$key" ] && key="[signed-by=$key] " || key=
     echo "deb-src $key$archive $suite main" >"$APT_PRIVATE/sources.list"
-    step "list of source packages ($suite)" "$log" starpu_update
+    STEP_MAY_FAIL=yes step "list of source packages ($suite)" "$log" \
+        apt_private apt-get update
     version=$(starpu_offered)
     if [ -n "$version" ]; then
         step "source of StarPU $version" "$log" \
@@ -91,11 +92,6 @@ apt_private() {
         -o Dir::Etc::sourceparts=- -o Dir::State::Lists="$APT_PRIVATE/lists" \
         -o Dir::Cache="$APT_PRIVATE" -o APT::Sandbox::User= \
         -o Acquire::Check-Valid-Until=false "$@"
-}
-
-# Failing is not the end: another suite or archive may do.
-starpu_update() {
-    apt_private apt-get update || true
 }
 
 # Prints the Debian version to take: the pinned one, else the newest 1.4.

@@ -22,6 +22,14 @@ grep -q "mine: is there already, and is no bundle" "$work/out" \
     || fail "no word about what was in the way: $(cat "$work/out")"
 [ "$(cat "$work/mine/file")" = precious ] || fail "what was there is gone"
 
+# What a call that ended early has left is replaced.
+mkdir "$work/part"
+cp mtlm-dag config.h "$work/part"
+if "$bundle" --build="$work/part" --output="$work/made" >"$work/out" 2>&1; then
+    fail "a bundle without mtlm-preprocess"
+fi
+grep -q "part/mtlm-preprocess is not compiled" "$work/out" \
+    && [ -e "$work/made" ] || fail "no early end: $(cat "$work/out")"
 "$bundle" --build=. --output="$work/made" --no-archive >"$work/out" 2>&1 \
     || fail "ended with $?: $(cat "$work/out")"
 # Again, in its own place.

@@ -23,6 +23,12 @@ rc=0
 rc=0
 "$run" -n 2 --path "$PATH" -npernode 2 bash -c 'exit 3' || rc=$?
 [ "$rc" -eq 3 ] || fail "exit status $rc behind --path, expected 3"
+mkdir "$work/there"
+printf '#!/bin/bash\nexit 5\n' >"$work/there/five"
+chmod +x "$work/there/five"
+rc=0
+"$run" -n 1 --wdir "$work/there" ./five || rc=$?
+[ "$rc" -eq 5 ] || fail "exit status $rc of a program in --wdir, expected 5"
 rc=0
 "$run" -n 2 "$work/nothing" 2>"$work/err" || rc=$?
 [ "$rc" -eq 2 ] || fail "exit status $rc without a program, expected 2"
@@ -152,7 +158,7 @@ grep -q 'standard output cannot be written: Broken pipe' "$work/err" \
         [ ! -e "$work/ended" ] || break
         sleep 0.1
     done
-    sleep 1
+    sleep "$TIME_SCALE" # mpirun ends meanwhile
 }
 [ "$(cat "$work/rc")" -eq 4 ] || fail "late: exit status $(cat "$work/rc")"
 [ "$(cat "$work/err")" = 'run: standard output cannot be written: Broken pipe' ] \
