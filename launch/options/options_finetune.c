@@ -172,10 +172,12 @@ int mtlm_options_finetune_resolve(struct mtlm_options *options,
 {
     const struct mtlm_task_entry *task = options->task;
 
-    if (!options->tokenizer || !options->tokenizer->bert)
+    /* The words of an answer come from WordPiece's tokens, not from bytes. */
+    if (!options->tokenizer || !options->tokenizer->bert
+        || (task->head == MTLM_HEAD_SPAN && options->tokenizer->text))
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--task %s needs the WordPiece vocabulary of the "
-                              "model: give --vocab-file",
+                              "model: give --vocab-file or --tokenizer-model",
                               task->name);
     mtlm_options_finetune_set_head(&options->model, task);
     return 0;

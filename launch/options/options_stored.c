@@ -275,7 +275,8 @@ static bool is_of_body(enum mtlm_option_id option)
 {
     return mtlm_option_table[option].group == MTLM_OPTION_GROUP_MODEL
            || option == MTLM_OPT_TOKENIZER_TYPE || option == MTLM_OPT_VOCAB_FILE
-           || option == MTLM_OPT_MERGE_FILE;
+           || option == MTLM_OPT_MERGE_FILE
+           || option == MTLM_OPT_TOKENIZER_MODEL;
 }
 
 /* Whether this job takes the checkpoint's value of an option. */
@@ -289,6 +290,31 @@ static bool is_taken(const struct mtlm_options *o, enum mtlm_option_id option)
         && mtlm_option_table[option].group == MTLM_OPTION_GROUP_PRECISION)
         return false;
     return !is_settled(o, option);
+}
+
+/* Whether a file of the checkpoint's tokenizer is elsewhere now: the type and
+ * the other files, of which the option is one, stay. */
+static bool is_of_moved_tokenizer(const struct mtlm_options *o,
+                                  enum mtlm_option_id option,
+                                  const json_t *others)
+{
+    bool moved = false;
+
+    if ((option != MTLM_OPT_TOKENIZER_TYPE
+         && !is_among(option, of_paths, OF_PATHS))
+        || mtlm_options_source(o, option) > MTLM_SOURCE_CHECKPOINT
+        || mtlm_options_source(o, MTLM_OPT_TOKENIZER_TYPE)
+               > MTLM_SOURCE_CHECKPOINT)
+        return false;
+    for (int i = 0; i < OF_PATHS; i++) {
+        const bool given =
+            mtlm_options_source(o, of_paths[i]) > MTLM_SOURCE_CHECKPOINT;
+
+        if (given && !json_object_get(others, mtlm_option_name(of_paths[i])))
+            return false; /* files of another tokenizer */
+        moved = moved || given;
+    }
+    return moved;
 }
 
 static int take_settings(struct mtlm_options *options,
@@ -328,7 +354,8 @@ int mtlm_options_stored_take(struct mtlm_options *options,
                               "%s was saved with --%.60s, which this program "
                               "does not know; the option is left out",
                               path, name);
-        else if (is_taken(options, option)
+        else if ((is_taken(options, option)
+                  || is_of_moved_tokenizer(options, option, others))
                  && set_value(options, option, text, path, err) < 0)
             return -1;
     }

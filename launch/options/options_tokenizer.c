@@ -114,13 +114,15 @@ int mtlm_options_tokenizer_need_text(struct mtlm_options *options,
     if (!options->tokenizer)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--%s needs the tokenizer of the model: give "
-                              "--vocab-file and --merge-file, whose vocabulary "
-                              "has %" PRId64 " tokens",
+                              "--vocab-file and --merge-file, or "
+                              "--tokenizer-model, whose vocabulary has "
+                              "%" PRId64 " tokens",
                               name, options->model.vocab_size);
     if (!options->tokenizer->text)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--%s: the tokenizer %s is for a bert; a gpt "
-                              "needs GPT2BPETokenizer or byte",
+                              "needs GPT2BPETokenizer, byte, or a "
+                              "tokenizer.json with BPE",
                               name, options->tokenizer->name);
     return 0;
 }

@@ -160,6 +160,13 @@ static void print_result(const struct job *job, const char *prefix)
         printf(", ");
     }
     print_count(mtlm_encode_pool_tokens(job->pool), "token");
+    if (o->split_sentences && !job->tokenizer->bert) {
+        printf(
+            "\nA bert cannot learn from them: %s has no [CLS], [SEP], [MASK] "
+            "and [PAD]\n",
+            job->tokenizer->name);
+        return;
+    }
     printf("\nto train: mtlm-dag --model %s --data-path ",
            o->split_sentences ? "bert-tiny" : "gpt-tiny");
     mtlm_shell_word_print(prefix, stdout);

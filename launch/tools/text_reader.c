@@ -15,10 +15,9 @@
 
 #include "launch/tools/text_reader.h"
 #include "launch/tools/tool.h"
+#include "models/text/byte_order_mark.h"
 #include "runtime/base/blank.h"
 #include "runtime/base/memory.h"
-
-#define BYTE_ORDER_MARK "\xef\xbb\xbf"
 
 static bool is_standard_input(const char *path)
 {
@@ -101,7 +100,9 @@ static int add_json_line(struct mtlm_text_reader *r, const char *line,
 
     if (mtlm_is_blank(line, bytes))
         return 0;
-    object = json_loadb(line, bytes, JSON_ALLOW_NUL, &why);
+    /* Other keys may have integers beyond 64 bits. */
+    object =
+        json_loadb(line, bytes, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &why);
     if (!object)
         return mtlm_error_set(err, MTLM_EXIT_INPUT,
                               "%s: line %" PRId64 ", column %d: %s", r->name,
@@ -134,13 +135,12 @@ static bool is_json(const struct mtlm_text_reader *r, const char *path)
 static int add_line(struct mtlm_text_reader *r, bool json, const char *line,
                     size_t bytes, struct mtlm_error *err)
 {
-    const size_t mark = sizeof(BYTE_ORDER_MARK) - 1;
+    const int64_t mark = mtlm_byte_order_mark(line, (int64_t) bytes);
     int rc;
 
     if (r->line == 1 && check_format(r, line, bytes, err) < 0)
         return -1;
-    if (r->line == 1 && bytes >= mark
-        && memcmp(line, BYTE_ORDER_MARK, mark) == 0) {
+    if (r->line == 1) {
         line += mark;
         bytes -= mark;
     }

@@ -11,6 +11,7 @@
 #include "models/task/lambada.h"
 #include "models/task/python_text.h"
 #include "models/task/task_file.h"
+#include "models/text/byte_order_mark.h"
 #include "runtime/base/memory.h"
 
 struct passages {
@@ -131,7 +132,8 @@ static int add_lines(struct passages *r, const char *file, int64_t bytes,
 {
     const char *const end = file + bytes;
 
-    for (const char *line = file; line < end;) {
+    for (const char *line = file + mtlm_byte_order_mark(file, bytes);
+         line < end;) {
         const char *stop = memchr(line, '\n', (size_t) (end - line));
         const char *object = line;
         int64_t n = (stop ? stop : end) - line;

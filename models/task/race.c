@@ -14,6 +14,7 @@
 #include "models/task/race_object.h"
 #include "models/task/text_files.h"
 #include "models/task/token_lists.h"
+#include "models/text/byte_order_mark.h"
 #include "runtime/base/blank.h"
 #include "runtime/base/memory.h"
 #include "runtime/file/mapped_file.h"
@@ -149,7 +150,9 @@ static int add_file(void *context, const char *path, struct mtlm_error *err)
 
     if (mtlm_mapped_file_read(&file, path, MOST_BYTES, err) < 0)
         return -1;
-    for (int64_t at = 0; at < file.bytes && rc == 0;) {
+    for (int64_t at =
+             mtlm_byte_order_mark((const char *) file.data, file.bytes);
+         at < file.bytes && rc == 0;) {
         const char *line = (const char *) file.data + at;
         const char *end = memchr(line, '\n', (size_t) (file.bytes - at));
         const int64_t bytes = end ? end - line : file.bytes - at;

@@ -7,6 +7,7 @@
 
 #include <xxhash.h>
 
+#include "models/text/byte_order_mark.h"
 #include "models/text/prompts.h"
 #include "runtime/base/memory.h"
 #include "runtime/file/mapped_file.h"
@@ -104,7 +105,9 @@ struct mtlm_prompts *mtlm_prompts_read(const struct mtlm_tokenizer *tokenizer,
     if (mtlm_mapped_file_read(&file, path, MOST_BYTES, err) < 0)
         return NULL;
     prompts = begin_prompts(begin, samples);
-    for (int64_t at = 0; at < file.bytes;)
+    for (int64_t at =
+             mtlm_byte_order_mark((const char *) file.data, file.bytes);
+         at < file.bytes;)
         at += add_line(prompts, tokenizer, (const char *) file.data + at,
                        file.bytes - at);
     mtlm_mapped_file_close(&file);

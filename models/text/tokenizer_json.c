@@ -134,33 +134,35 @@ static int take_vocabulary(struct json_reader *r)
 
 /* ---- the end of a document ---- */
 
-/* Returns eos_token of tokenizer_config.json in the directory of the file, new
- * text; NULL: there is none. */
-static char *read_end(const struct json_reader *r)
+/* Sets *found to eos_token of tokenizer_config.json in the directory of the
+ * file, new text, or to NULL: there is none.  -1: the file cannot be read. */
+static int read_end(const struct json_reader *r, char **found)
 {
     char *copy = mtlm_strdup(r->path);
     char *path = mtlm_sprintf("%s/tokenizer_config.json", dirname(copy));
-    struct mtlm_error none;
-    json_t *config =
-        access(path, R_OK) == 0 ? mtlm_json_file_read(path, &none) : NULL;
+    const bool there = access(path, F_OK) == 0;
+    json_t *config = there ? mtlm_json_file_read_texts(path, r->err) : NULL;
     const json_t *end = json_object_get(config, "eos_token");
     const char *text = json_is_object(end) ? mtlm_json_file_text(end, "content")
                                            : json_string_value(end);
-    char *found = text ? mtlm_strdup(text) : NULL;
+    const int rc = there && !config ? -1 : 0;
 
+    *found = text ? mtlm_strdup(text) : NULL;
     json_decref(config);
     free(path);
     free(copy);
-    return found;
+    return rc;
 }
 
-/* Returns the token; -1: there is none. */
+/* Returns the token; -1 with r->err: there is none. */
 static int32_t find_end(const struct json_reader *r)
 {
     static const char *const usual[] = {"<|endoftext|>", "</s>"};
-    char *named = read_end(r);
     int32_t token = -1;
+    char *named;
 
+    if (read_end(r, &named) < 0)
+        return -1;
     if (named)
         token = mtlm_vocabulary_find(&r->vocabulary, named,
                                      (int64_t) strlen(named));
@@ -168,6 +170,12 @@ static int32_t find_end(const struct json_reader *r)
         token = mtlm_vocabulary_find(&r->vocabulary, usual[i],
                                      (int64_t) strlen(usual[i]));
     free(named);
+    if (token < 0)
+        mtlm_error_set(r->err, MTLM_EXIT_INPUT,
+                       "%s: expected the token at the end of a text, "
+                       "eos_token of tokenizer_config.json beside the "
+                       "file, <|endoftext|> or </s>, found none",
+                       r->path);
     return token;
 }
 
@@ -267,11 +275,7 @@ static int fill_bpe(struct json_reader *r, struct mtlm_byte_bpe *bpe)
     r->vocabulary = (struct mtlm_vocabulary){0};
     r->added = (struct mtlm_added_tokens){0};
     if (bpe->tokenizer.eod < 0)
-        return mtlm_error_set(r->err, MTLM_EXIT_INPUT,
-                              "%s: expected the token at the end of a text, "
-                              "eos_token of tokenizer_config.json beside the "
-                              "file, <|endoftext|> or </s>, found none",
-                              r->path);
+        return -1;
     if (mtlm_byte_bpe_find_bytes(bpe, r->path, r->err) < 0
         || mtlm_merges_take_json(&bpe->merges, &bpe->vocabulary,
                                  json_object_get(r->model, "merges"), r->path,
@@ -375,13 +379,17 @@ static char *file_of(const char *path)
 
 static const struct mtlm_tokenizer *open_kind(struct json_reader *r)
 {
+    bool typed;
+
     r->model = json_object_get(r->file, "model");
-    /* Old files leave the type out; only BPE has merges. */
+    typed = json_object_get(r->model, "type");
+    /* Old files leave the type out: only BPE has merges, only WordPiece limits
+     * the characters of a word. */
     if (has_type(r->model, "BPE")
-        || (!json_object_get(r->model, "type")
-            && json_object_get(r->model, "merges")))
+        || (!typed && json_object_get(r->model, "merges")))
         return open_bpe(r);
-    if (has_type(r->model, "WordPiece"))
+    if (has_type(r->model, "WordPiece")
+        || (!typed && json_object_get(r->model, "max_input_chars_per_word")))
         return open_wordpiece(r);
     refuse(r, "model.type", "BPE or WordPiece",
            json_object_get(r->model, "type"));

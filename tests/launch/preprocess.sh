@@ -94,7 +94,7 @@ grep -q ': 1 document, 5 tokens$' stdout || fail "one document: $(cat stdout)"
 
 # JSON lines.
 printf '%s\n' '{"text": "h\u00e9\u0000", "id": 1}' '' '{"text": ""}' \
-    '{"id": 2, "text": "b\nc"}' >lines.jsonl
+    '{"id": 123456789012345678901234567890, "text": "b\nc"}' >lines.jsonl
 "$preprocess" --input lines.jsonl --output-prefix json >stdout || fail "jsonl"
 same "8: [b'h\\xc3\\xa9\\x00\$', b'b\\nc\$']" json_text_document
 # Several files, the end of each a document's; standard input; a byte order mark.

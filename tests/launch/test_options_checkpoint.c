@@ -16,6 +16,7 @@
 
 #include "launch/options/options_stored.h"
 #include "models/weights/manifest.h"
+#include "runtime/base/memory.h"
 #include "tests/launch/parse.h"
 
 static char dir[] = "/tmp/mtlm-test.XXXXXX";
@@ -249,6 +250,66 @@ static void test_stored_options_return(void **state)
     free(here);
 }
 
+static void take_others(const char *others)
+{
+    json_t *stored = json_loads(others, 0, NULL);
+
+    assert_int_equal(
+        mtlm_options_stored_take(&options, NULL, stored, checkpoint, &error),
+        0);
+    json_decref(stored);
+}
+
+/* A job that gives the option takes the rest from the checkpoint. */
+static void take_beside(enum mtlm_option_id given, const char *others)
+{
+    mtlm_options_free(&options);
+    options = (struct mtlm_options){0};
+    assert_int_equal(mtlm_option_value_set(&options, given, "new",
+                                           MTLM_SOURCE_COMMAND_LINE, "",
+                                           &error),
+                     0);
+    take_others(others);
+}
+
+/* Its files may be elsewhere now; other files are another tokenizer's. */
+static void test_a_tokenizer_may_move(void **state)
+{
+    static const char words[] = "{\"tokenizer-type\": \"BertWordPieceCase\", "
+                                "\"vocab-file\": \"/old\"}";
+    static const char pairs[] = "{\"vocab-file\": \"/old\", "
+                                "\"merge-file\": \"/merges\"}";
+
+    (void) state;
+    take_beside(MTLM_OPT_VOCAB_FILE, words);
+    assert_string_equal(options.tokenizer_type, "BertWordPieceCase");
+    assert_string_equal(options.vocab_file, "new");
+    take_beside(MTLM_OPT_VOCAB_FILE, pairs);
+    assert_string_equal(options.vocab_file, "new");
+    assert_string_equal(options.merge_file, "/merges");
+    take_beside(MTLM_OPT_TOKENIZER_MODEL, words);
+    assert_null(options.tokenizer_type);
+    assert_null(options.vocab_file);
+    take_beside(MTLM_OPT_TOKENIZER_MODEL, pairs);
+    assert_null(options.vocab_file);
+    assert_null(options.merge_file);
+    take_beside(MTLM_OPT_TOKENIZER_TYPE, words);
+    assert_string_equal(options.tokenizer_type, "new");
+    assert_null(options.vocab_file);
+}
+
+/* A fine-tuning takes the body and its tokenizer. */
+static void test_a_pretraining_brings_its_tokenizer(void **state)
+{
+    (void) state;
+    mtlm_options_free(&options);
+    options = (struct mtlm_options){.pretrained_dir = mtlm_strdup(dir),
+                                    .finetune = true};
+    take_others("{\"tokenizer-model\": \"/words\", \"train-iters\": \"3\"}");
+    assert_string_equal(options.tokenizer_model, "/words");
+    assert_int_equal(options.train_iters, 0);
+}
+
 static int setup(void **state)
 {
     if (!mkdtemp(dir))
@@ -279,6 +340,8 @@ int main(void)
         cmocka_unit_test(test_weights_alone_ask_for_the_rest),
         cmocka_unit_test(test_a_manifest_sets_its_own_options_only),
         cmocka_unit_test(test_stored_options_return),
+        cmocka_unit_test(test_a_tokenizer_may_move),
+        cmocka_unit_test(test_a_pretraining_brings_its_tokenizer),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -173,7 +173,12 @@ static void test_contradictions_are_refused(void **state)
             "samples; give a multiple of 4");
     refuses("--model bert-tiny " DATA "--task mnli",
             "--task mnli needs the WordPiece vocabulary of the model: give "
-            "--vocab-file");
+            "--vocab-file or --tokenizer-model");
+    /* Bytes name classes, but no words of a passage. */
+    accepts("--model bert-tiny --tokenizer-type byte " DATA "--task mnli");
+    refuses("--model bert-tiny --tokenizer-type byte " DATA "--task squad",
+            "--task squad needs the WordPiece vocabulary of the model: give "
+            "--vocab-file or --tokenizer-model");
     refuses("--model gpt-tiny " DATA "--task mnli",
             "--task mnli is for a BERT; this model is a GPT");
     refuses("--model gpt-tiny --pretrained-checkpoint x",

@@ -77,7 +77,8 @@ static void test_contradictions_are_refused(void **state)
             "next one");
     refuses(TINY "--vocab-size 300 --generate word",
             "--generate needs the tokenizer of the model: give --vocab-file "
-            "and --merge-file, whose vocabulary has 300 tokens");
+            "and --merge-file, or --tokenizer-model, whose vocabulary has "
+            "300 tokens");
     refuses("--model gpt-tiny --top-k 3",
             "--top-k is for --generate PROMPT or --prompt-file FILE");
     refuses("--model gpt-tiny --num-samples 3",

@@ -102,7 +102,8 @@ static void test_contradictions_are_refused(void **state)
             "--task lambada is for a GPT; this model is a BERT");
     refuses(WIKITEXT "--vocab-size 300",
             "--task needs the tokenizer of the model: give --vocab-file and "
-            "--merge-file, whose vocabulary has 300 tokens");
+            "--merge-file, or --tokenizer-model, whose vocabulary has 300 "
+            "tokens");
 }
 
 static void test_options_of_tasks_need_one(void **state)

@@ -70,7 +70,7 @@ def race(words, paths, length):
         sorted(glob.glob(os.path.join(path, "*.txt")), key=os.fsencode)
         for path in paths)
     for name in files:
-        with open(name, encoding="utf-8", newline="\n") as file:
+        with open(name, encoding="utf-8-sig", newline="\n") as file:
             lines = [json.loads(line) for line in file if line.strip()]
         for data in lines:
             article = words.encode(clean(data["article"]))

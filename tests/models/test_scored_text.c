@@ -290,6 +290,17 @@ static void test_damaged_files_are_refused_with_their_line(void **state)
                      "is 8");
 }
 
+static void test_a_byte_order_mark_is_no_part_of_a_line(void **state)
+{
+    struct mtlm_scored_text *text =
+        passages("\xef\xbb\xbf{\"text\": \"a b\"}", 40, true);
+
+    (void) state;
+    assert_int_equal(text->samples, 1);
+    check_passage(text, 0, "a", " b");
+    mtlm_samples_destroy(&text->source);
+}
+
 /* A zero byte is a character like others. */
 static void test_a_zero_byte_may_be_in_a_passage(void **state)
 {
@@ -315,6 +326,7 @@ int main(void)
         cmocka_unit_test(test_white_space_is_that_of_unicode),
         cmocka_unit_test(test_long_passages_keep_their_end),
         cmocka_unit_test(test_damaged_files_are_refused_with_their_line),
+        cmocka_unit_test(test_a_byte_order_mark_is_no_part_of_a_line),
         cmocka_unit_test(test_a_zero_byte_may_be_in_a_passage),
     };
 

@@ -192,7 +192,8 @@ def write_race(rng, name, files, answer=None):
                 del data["answers"]
             lines.append(json.dumps(data, ensure_ascii=rng.random() < 0.5)
                          + rng.choice(("\n", "")))
-        write(f"{name}/{i}.txt", "\n".join(lines))
+        mark = "\ufeff" if i == 1 else ""
+        write(f"{name}/{i}.txt", mark + "\n".join(lines))
     write(f"{name}/README", "not a file of questions")
     return name
 

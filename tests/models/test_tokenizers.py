@@ -419,6 +419,10 @@ def training(docs, vocab, merges, tokens):
             fail("mtlm-dag", model, options, done.returncode, said)
     with open("train", "wb") as f:
         f.write(b"\f\n".join(docs * 4))
+    done = preprocess("-i", "train", "-o", "gpt2", "--split-sentences", *gpt2)
+    if done.returncode or b"to train" in done.stdout or (
+            b"has no [CLS]" not in done.stdout):
+        fail("sentences of GPT-2", done.returncode, done.stdout, done.stderr)
     preprocess("-i", "train", "-o", "train", "--split-sentences", *bert)
     done = dag("--model", "bert-tiny", "--data-path", "train_text_sentence",
                "--train-iters", "1", "--eval-iters", "0", "--num-layers", "1",

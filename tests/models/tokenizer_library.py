@@ -192,6 +192,30 @@ def check_refusals():
                 ["--tokenizer-type", "HuggingFaceTokenizer"], 2)
 
 
+def check_old(docs):
+    """Old files leave out the type of the model."""
+    for name in "bloom", "lower":
+        tokenizer = Tokenizer.from_file(name + "/tokenizer.json")
+        data = json.loads(tokenizer.to_str())
+        del data["model"]["type"]
+        Path("old.json").write_text(json.dumps(data))
+        base.compare(name + " old", docs, encoder(tokenizer),
+                     ["--tokenizer-model", "old.json"])
+
+
+def check_ends():
+    """eos_token of tokenizer_config.json ends a document.  transformers write a
+    number of 31 digits beside it.  A broken file is refused."""
+    options = save(bloom(), "ends", eos_token="<pad>",
+                   model_max_length=int(1e30))
+    open("text", "w").write("text\n")
+    done = base.preprocess("-i", "text", "-o", "ends", *options)
+    if done.returncode or base.parse("ends_text_document")[0][0][-1] != 3:
+        base.fail("eos_token", done.returncode, done.stderr)
+    Path("ends/tokenizer_config.json").write_text('{"eos_token": "<pad>"')
+    base.refuse("broken", "ends/tokenizer_config.json: line 1", options)
+
+
 def check_training(docs):
     """mtlm-dag takes from the file what it has to know, and a checkpoint knows
     the file."""
@@ -248,6 +272,8 @@ def main():
         check(name, tokenizer, docs if bpe else known_docs, special, **config)
         every_character(name, tokenizer, points if bpe else known)
     check_refusals()
+    check_old(known_docs[:60])
+    check_ends()
     check_training(docs)
 
 
