@@ -66,6 +66,20 @@ static void truncate_piece(struct mtlm_append_file *file, off_t begin,
         file->error = errno;
 }
 
+void mtlm_append_file_end_line(struct mtlm_append_file *file)
+{
+    const int fd = open(file->path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    char last = '\n';
+
+    if (fd < 0)
+        return;
+    if (file->regular && fstat(fd, &st) == 0 && st.st_size > 0
+        && pread(fd, &last, 1, st.st_size - 1) == 1 && last != '\n')
+        mtlm_append_file_put(file, "\n", 1);
+    close(fd);
+}
+
 /* Drops the part from begin to end of a piece, and reports the error. */
 static void drop_piece(struct mtlm_append_file *file, int error, off_t begin,
                        off_t end)

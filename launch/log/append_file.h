@@ -15,6 +15,9 @@ struct mtlm_append_file;
 struct mtlm_append_file *mtlm_append_file_open(const char *path,
                                                struct mtlm_error *err);
 
+/* Ends the last line of a file of text that a crash has cut. */
+void mtlm_append_file_end_line(struct mtlm_append_file *file);
+
 /* Makes a failing write silent: close() says what is missing.  For a program
  * that ends behind its only piece. */
 void mtlm_append_file_quiet(struct mtlm_append_file *file);

@@ -116,6 +116,7 @@ static int make_lines(struct mtlm_metrics *metrics,
         return -1;
     if (options->request == MTLM_REQUEST_SIMULATE)
         mtlm_append_file_quiet(metrics->lines);
+    mtlm_append_file_end_line(metrics->lines);
     return 0;
 }
 

@@ -89,6 +89,18 @@ static int terminal_columns(void)
                : 80;
 }
 
+/* Returns seconds until the end of the run, where these microbatches are left,
+ * or -1: unknown. */
+static double seconds_left(double microbatches, double rate, double seconds)
+{
+    const double limit = progress.work.seconds_left;
+    const double left = rate > 0 ? microbatches / rate : -1;
+
+    if (limit == 0)
+        return left;
+    return fmax(left < 0 ? limit - seconds : fmin(left, limit - seconds), 0);
+}
+
 /* Describes the bar: an iteration's share is that of the run, its rate the mean
  * since the start. */
 static struct mtlm_progress_text_bar describe_bar(double t)
@@ -109,7 +121,7 @@ static struct mtlm_progress_text_bar describe_bar(double t)
             stop_follows() ? "stops after at most one more iteration" : NULL,
         .rate = rate,
         .seconds_left =
-            rate > 0 ? (w->microbatches - done + w->after) / rate : -1,
+            seconds_left(w->microbatches - done + w->after, rate, seconds),
         .done = done,
         .total = !in_run || seconds > long_iteration ? w->microbatches : 0};
 }

@@ -15,7 +15,8 @@ struct mtlm_progress_work {
     const char *what;              /* "iteration 12", "validation"; copied */
     int64_t iteration, iterations; /* its number; of the run; 0: validation */
     int64_t microbatches;
-    int64_t after; /* later microbatches of the run; 0: unknown */
+    int64_t after;       /* later microbatches of the run; 0: unknown */
+    double seconds_left; /* until the run's limit of time; 0: no limit */
     bool launched; /* by mpirun or srun: stderr is no terminal of a person */
 };
 

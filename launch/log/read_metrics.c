@@ -22,14 +22,22 @@ struct metrics_reader {
     int64_t line; /* from 1 */
     bool begun;   /* a header came */
     bool trained; /* an iteration came since the header */
+    int64_t cut;  /* a line that is no JSON: a crash cut it, if a header follows
+                   * or nothing; 0: none */
     struct mtlm_curves *curves;
 };
+
+static int refuse_line(const struct metrics_reader *reader, int64_t line,
+                       struct mtlm_error *err, const char *why)
+{
+    return mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: line %" PRId64 ": %s",
+                          reader->path, line, why);
+}
 
 static int refuse(const struct metrics_reader *reader, struct mtlm_error *err,
                   const char *why)
 {
-    return mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: line %" PRId64 ": %s",
-                          reader->path, reader->line, why);
+    return refuse_line(reader, reader->line, err, why);
 }
 
 /* Sets the value at this iteration; keeps the iterations ascending. */
@@ -130,8 +138,11 @@ static int read_object(struct metrics_reader *reader, const json_t *object,
                               "%s is no file of mtlm-dag --metrics: its first "
                               "line is no header",
                               reader->path);
+    if (!header && reader->cut)
+        return refuse_line(reader, reader->cut, err, "no JSON");
     if (!header)
         return add_line(reader, object, err);
+    reader->cut = 0;
     reader->begun = true;
     reader->trained = false;
     return 0;
@@ -147,8 +158,12 @@ static int read_line(struct metrics_reader *reader, const char *text,
 
     if (!object && !whole && reader->begun)
         return 0;
-    if (!object && reader->begun)
+    if (!object && reader->begun && reader->cut)
         return refuse(reader, err, error.text);
+    if (!object && reader->begun) {
+        reader->cut = reader->line;
+        return 0;
+    }
     rc = read_object(reader, object, err);
     json_decref(object);
     return rc;

@@ -1,7 +1,7 @@
 /* Writes TensorBoard's event files.  A file is a list of records, each an event
  * in the encoding of protocol buffers: event {1: wall time (double), 2: step
  * (int64), 3: file version (string), 5: summary {1: value {1: tag (string), 2:
- * simple value (float)}}}. */
+ * simple value (float)}}, 7: session log {1: status (enum)}}. */
 #include "config.h"
 
 #include <stdbool.h>
@@ -65,6 +65,21 @@ static void put_version(struct mtlm_tfevents *events, double time)
     put_record(events, &event);
 }
 
+/* A session that starts at a step: TensorBoard forgets what earlier files have
+ * of this step and later. */
+static void put_start(struct mtlm_tfevents *events, double time, int64_t step)
+{
+    enum { START = 1 };
+    struct mtlm_wire event = {.n = 0}, log = {.n = 0};
+
+    mtlm_wire_number(&log, 1, START);
+    mtlm_wire_double(&event, 1, time);
+    mtlm_wire_number(&event, 2, (uint64_t) step);
+    mtlm_wire_message(&event, 7, &log);
+    put_record(events, &event);
+    mtlm_wire_free(&log);
+}
+
 struct mtlm_tfevents *mtlm_tfevents_open(const char *dir,
                                          struct mtlm_error *err)
 {
@@ -89,8 +104,10 @@ void mtlm_tfevents_add(struct mtlm_tfevents *events, double time, int64_t step,
 {
     struct mtlm_wire event = {.n = 0}, summary = {.n = 0}, part = {.n = 0};
 
-    if (!events->begun)
+    if (!events->begun) {
         put_version(events, time);
+        put_start(events, time, step);
+    }
     events->begun = true;
     for (size_t i = 0; i < n; i++) {
         mtlm_wire_text(&part, 1, scalar[i].tag);

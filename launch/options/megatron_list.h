@@ -28,7 +28,7 @@
     SAME("norm-epsilon", "layernorm-epsilon")                                  \
     SAME("encoder-num-layers", "num-layers")                                   \
     SAME("encoder-seq-length", "seq-length")                                   \
-    SAME("skip-train", "eval-only")                                            \
+    MEAN("skip-train", NULL, "eval-only")                                      \
     PAST("gelu-epilogue", "epilogues=gelu:")                                   \
     PAST("gelu-gradient-epilogue", "epilogues=gelu-gradient:")                 \
     PAST("bias-gradient-epilogue", "epilogues=bias-gradient:")                 \

@@ -5,12 +5,14 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "launch/options/help_text.h"
 #include "launch/options/options_answer.h"
 #include "launch/options/options_argp.h"
 #include "launch/options/options_parse.h"
 #include "launch/options/options_print.h"
+#include "runtime/file/ini_file.h"
 #include "models/presets.h"
 #include "runtime/base/memory.h"
 
@@ -55,6 +57,30 @@ static void print_model(const struct mtlm_preset *preset, FILE *out)
     free(name);
 }
 
+/* Says which lines of --print-config --config cannot read. */
+static void note_long_lines(const struct mtlm_options *options)
+{
+    char *text, *rest, *line;
+    size_t bytes;
+    FILE *file = open_memstream(&text, &bytes);
+
+    if (!file)
+        mtlm_fatal(__FILE__, __LINE__, "out of memory");
+    mtlm_options_print(options, file);
+    fclose(file);
+    for (line = strtok_r(text, "\n", &rest); line;
+         line = strtok_r(NULL, "\n", &rest)) {
+        const char *name = line + strspn(line, "# "); /* also of a comment */
+
+        if (strlen(line) > MTLM_INI_LONGEST)
+            fprintf(stderr,
+                    "mtlm-dag: note: --config refuses the line of %.*s, which "
+                    "has more than %d characters\n",
+                    (int) strcspn(name, " "), name, MTLM_INI_LONGEST);
+    }
+    free(text);
+}
+
 static void print_models(FILE *out)
 {
     fprintf(out, "Models for --model; every value can be overridden.\n\n");
@@ -88,6 +114,7 @@ void mtlm_options_answer(const struct mtlm_options *options, int request,
         break;
     case MTLM_REQUEST_CONFIG:
         mtlm_options_print(options, out);
+        note_long_lines(options);
         break;
     }
 }

@@ -35,7 +35,7 @@ static int without_scale(struct mtlm_options *o, struct mtlm_error *err)
     for (int i = 0; i < OF_SCALE; i++) {
         if (mtlm_options_source(o, of_scale[i]) != MTLM_SOURCE_COMMAND_LINE)
             continue;
-        if (o->bf16)
+        if (o->bf16 && of_scale[i] == MTLM_OPT_LOSS_SCALE)
             return mtlm_error_set(err, MTLM_EXIT_USAGE,
                                   "--%s contradicts --bf16, which needs no "
                                   "scale of the loss; leave out one of them",

@@ -157,6 +157,29 @@ static void resolve_batch(struct mtlm_options *options)
     }
 }
 
+static void note_idle(struct mtlm_options *options, enum mtlm_option_id option,
+                      bool idle, const char *of)
+{
+    if (idle
+        && mtlm_options_source(options, option) == MTLM_SOURCE_COMMAND_LINE)
+        mtlm_options_note(options, "--%s changes nothing here: it is for %s",
+                          mtlm_option_name(option), of);
+}
+
+/* Notes options that are given for nothing. */
+static void note_all_idle(struct mtlm_options *o)
+{
+    const bool gpt = o->model.family == MTLM_GPT;
+
+    note_idle(o, MTLM_OPT_MASK_PROB, gpt, "a bert");
+    note_idle(o, MTLM_OPT_SHORT_SEQ_PROB, gpt, "a bert");
+    note_idle(o, MTLM_OPT_DUMP_SAMPLES,
+              !mtlm_options_given(o, MTLM_OPT_DUMP_FIRST_STEP),
+              "--dump-first-step");
+    note_idle(o, MTLM_OPT_LR_WSD_DECAY_STYLE,
+              o->lr_schedule.style != MTLM_LR_WSD, "--lr-decay-style WSD");
+}
+
 int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
 {
     struct mtlm_model *model = &options->model;
@@ -203,6 +226,7 @@ int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
         return -1;
     if (mtlm_options_recipe_resolve(options, err) < 0)
         return -1;
+    note_all_idle(options);
     mtlm_options_trace_place(options, 0);
     return 0;
 }

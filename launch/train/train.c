@@ -103,7 +103,10 @@ static bool await_report(struct mtlm_train *s, int64_t e,
             .iteration = e + 1,
             .iterations = o->train_iters,
             .microbatches = mtlm_job_microbatches_in(s->job, s->place.batch),
-            .after = microbatches_after(s)});
+            .after = microbatches_after(s),
+            .seconds_left = o->exit_duration_mins > 0
+                                ? mtlm_train_log_time_left(&s->log)
+                                : 0});
     mtlm_run_report(s->job->run, e, r);
     mtlm_progress_end();
     mtlm_ramp_next(&o->ramp, &s->place);

@@ -40,12 +40,12 @@ static char *read_line(char *text, int size, void *stream)
     while (c != '\n' && (c = getc(r->file)) != EOF) {
         if (!c)
             return fail(r, "a zero byte; is this a text file?"), NULL;
-        if (n == size - 1) {
+        if (n == size - 1 || (n == MTLM_INI_LONGEST && c != '\n')) {
             char reason[64];
 
             snprintf(reason, sizeof(reason),
                      "longer than %d characters, the most there may be",
-                     size - 2);
+                     MTLM_INI_LONGEST);
             return fail(r, reason), NULL;
         }
         if (n || !isspace(c) || c == '\n')

@@ -5,6 +5,9 @@
 
 #include "runtime/base/error.h"
 
+/* Characters of a line at most. */
+enum { MTLM_INI_LONGEST = 198 };
+
 /* Files of lines key = value, perhaps in [sections].  The reader is strict: it
  * never cuts, joins or skips a line silently. */
 struct mtlm_ini {

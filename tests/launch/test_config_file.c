@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "launch/options/option_table.h"
+#include "launch/options/options_answer.h"
 #include "launch/options/options_parse.h"
 #include "launch/options/options_print.h"
 #include "tests/launch/parse.h"
@@ -133,6 +135,57 @@ static void test_printed_values_can_be_overridden(void **state)
     free(text);
 }
 
+#define PRINTED "test_config_file.printed"
+#define LIST "test_config_file.list"
+
+/* Writes what --print-config prints for the line to PRINTED, and returns what
+ * stderr gets. */
+static const char *notes_of(const char *line)
+{
+    static char notes[256];
+    const int before = dup(STDERR_FILENO);
+    FILE *out = fopen(PRINTED, "w");
+    int end[2];
+    ssize_t n;
+
+    accepts(line);
+    assert_int_equal(pipe(end), 0);
+    dup2(end[1], STDERR_FILENO);
+    close(end[1]);
+    mtlm_options_answer(&options, MTLM_REQUEST_CONFIG, out);
+    dup2(before, STDERR_FILENO);
+    close(before);
+    fclose(out);
+    n = read(end[0], notes, sizeof(notes) - 1);
+    close(end[0]);
+    notes[n] = '\0';
+    return notes;
+}
+
+static void test_lines_that_cannot_be_read_back_are_noted(void **state)
+{
+    static const char want[] = "mtlm-dag: note: --config refuses the line of "
+                               "data-path, which has more than 198 "
+                               "characters\n";
+    FILE *list = fopen(LIST, "w");
+    char line[300];
+
+    (void) state;
+    snprintf(line, sizeof(line), "--model gpt-tiny --data-path x%0185d", 0);
+    assert_string_equal(notes_of(line), "");
+    accepts("--config " PRINTED);
+    strcat(line, "0");
+    assert_string_equal(notes_of(line), want);
+    assert_int_equal(parse("--config " PRINTED), -1);
+    /* A file has the value, whose line is a comment. */
+    fprintf(list, "x%0200d", 0);
+    fclose(list);
+    assert_string_equal(notes_of("--model gpt-tiny --data-args-path " LIST),
+                        want);
+    unlink(LIST);
+    unlink(PRINTED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +193,7 @@ int main(void)
         cmocka_unit_test(test_a_configuration_file_may_look_like_this),
         cmocka_unit_test(test_printed_values_read_back_as_the_same),
         cmocka_unit_test(test_printed_values_can_be_overridden),
+        cmocka_unit_test(test_lines_that_cannot_be_read_back_are_noted),
     };
 
     return cmocka_run_group_tests(tests, parse_setup, parse_teardown);

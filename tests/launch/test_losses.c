@@ -146,6 +146,22 @@ static void test_a_resumed_run_is_one_curve(void **state)
     free(path);
 }
 
+static void test_a_cut_line_may_stand_before_a_header(void **state)
+{
+    char *path = put_file("crashed", HEADER "{\"iteration\":1,\"lm_loss\":4}\n"
+                                            "{\"iteration\":2,\"lm_lo\n" HEADER
+                                            "{\"iteration\":2,\"lm_loss\":3}\n"
+                                            "{\"iteration\":3,\"lm_lo\n");
+    struct mtlm_losses losses = read_losses(path);
+    const struct mtlm_curve *c = &losses.curves.of[MTLM_CURVE_TRAINING];
+
+    (void) state;
+    assert_int_equal(c->n, 2);
+    assert_true(c->value[0] == 4 && c->value[1] == 3);
+    mtlm_losses_free(&losses);
+    free(path);
+}
+
 /* Writes a run of n iterations with the losses 1 + 1 / i, and two spikes. */
 static char *put_long_file(const char *name, int n)
 {
@@ -222,7 +238,11 @@ static void test_other_files_are_refused(void **state)
         {"{\"program\":\"other\"}\n", " is no file of mtlm-dag --metrics"},
         {HEADER, " has no losses"},
         {HEADER "{\"iteration\":1,\"lm_loss\":null}\n", " has no losses"},
-        {HEADER "{\"iteration\":1,\"lm_loss\":\n", ": line 2: "},
+        {HEADER "{\"iteration\":1,\"lm_loss\":\n"
+                "{\"iteration\":2,\"lm_loss\":3}\n",
+         ": line 2: no JSON"},
+        {HEADER "{\"iteration\":1,\"lm_loss\":3}\ncut\ncut\n" HEADER,
+         ": line 4: "},
         {HEADER "{\"iteration\":1,\"lm_loss\":\"3\"}\n",
          ": line 2: lm_loss is no number"},
         {HEADER "{\"iteration\":-1,\"lm_loss\":3}\n",
@@ -254,6 +274,7 @@ int main(void)
         DIR_TEST(test_picture_has_the_values_in_place),
         DIR_TEST(test_table_has_the_last_losses_and_the_least),
         DIR_TEST(test_a_resumed_run_is_one_curve),
+        DIR_TEST(test_a_cut_line_may_stand_before_a_header),
         DIR_TEST(test_long_runs_have_means_and_small_files),
         DIR_TEST(test_several_runs_have_colours_and_names),
         DIR_TEST(test_other_files_are_refused),

@@ -64,6 +64,13 @@ static void test_old_spellings_work_with_a_hint(void **state)
     refuses("--model gpt-tiny --gelu-epilogue perhaps",
             "--epilogues is 'gelu:perhaps', it must be auto, or KIND:WAY of "
             "gelu/gelu-gradient/bias-gradient and auto/on/off");
+    /* A flag of Megatron-LM takes no value from the next word. */
+    accepts("--model gpt-tiny --load nowhere --data-path a --skip-train");
+    assert_true(options.eval_only);
+    assert_string_equal(options.notes,
+                        "--skip-train is spelled --eval-only here");
+    refuses("--model gpt-tiny --load nowhere --skip-train=yes",
+            "--skip-train takes no value");
     /* The two spellings are one option: the last one counts. */
     accepts("--model gpt-tiny --batch-size 4 --micro-batch-size 2");
     assert_int_equal(options.micro_batch_size, 2);

@@ -169,6 +169,35 @@ static void test_pieces_come_behind_what_is_there(void **state)
     free(path);
 }
 
+/* A crash cut the last line: the next run's lines do not go on with it. */
+static void test_a_cut_line_gets_its_end(void **state)
+{
+    static const char *const before[] = {"", "whole\n", "whole\ncut"};
+    struct mtlm_append_file *file;
+    struct mtlm_error err;
+    char *path, *text, *want;
+
+    (void) state;
+    assert_int_equal(mkdir(trace_dir, 0777), 0);
+    path = trace_dir_path("lines");
+    for (int i = 0; i < 3; i++) {
+        file = mtlm_append_file_open(path, &err);
+        mtlm_append_file_put(file, before[i], strlen(before[i]));
+        mtlm_append_file_close(file);
+        file = mtlm_append_file_open(path, &err);
+        mtlm_append_file_end_line(file);
+        mtlm_append_file_put(file, "next\n", 5);
+        assert_int_equal(mtlm_append_file_close(file), 0);
+        text = trace_dir_read("lines");
+        want = mtlm_sprintf("%s%snext\n", before[i], i == 2 ? "\n" : "");
+        assert_string_equal(text, want);
+        free(want);
+        free(text);
+        unlink(path);
+    }
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +206,7 @@ int main(void)
         DIR_TEST(test_a_piece_that_does_not_fit_is_taken_back),
         DIR_TEST(test_pieces_of_another_job_stay),
         DIR_TEST(test_pieces_come_behind_what_is_there),
+        DIR_TEST(test_a_cut_line_gets_its_end),
     };
 
     return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);

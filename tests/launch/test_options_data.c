@@ -190,6 +190,23 @@ static void test_a_file_has_lists_for_each_split(void **state)
                  "give one of them", MTLM_EXIT_USAGE);
 }
 
+static void test_what_samples_do_not_need_is_noted(void **state)
+{
+    (void) state;
+    accepts("--model gpt-tiny --mask-prob 0.2 --dump-samples 9");
+    assert_string_equal(options.notes,
+                        "--mask-prob changes nothing here: it is for a bert\n"
+                        "--dump-samples changes nothing here: it is for "
+                        "--dump-first-step");
+    accepts("--model gpt-tiny --dump-samples 9 --dump-first-step x");
+    assert_null(options.notes);
+    accepts("--model bert-tiny --mask-prob 0.2 --short-seq-prob 0.1");
+    assert_null(options.notes);
+    /* A file may serve jobs of several models. */
+    accepts_config("mask-prob = 0.2\n", "--model gpt-tiny");
+    assert_null(options.notes);
+}
+
 static int setup(void **state)
 {
     const int fd = mkstemp(file_name);
@@ -212,6 +229,7 @@ int main(void)
         cmocka_unit_test(test_made_up_tokens_are_no_data),
         cmocka_unit_test(test_a_file_has_the_words),
         cmocka_unit_test(test_a_file_has_lists_for_each_split),
+        cmocka_unit_test(test_what_samples_do_not_need_is_noted),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -66,6 +66,11 @@ static void test_scales_that_make_no_sense_are_refused(void **state)
     refuses(TINY "--bf16 --loss-scale 1024",
             "--loss-scale contradicts --bf16, which needs no scale of the "
             "loss; leave out one of them");
+    accepts(TINY "--bf16 --initial-loss-scale 65536");
+    assert_string_equal(options.notes,
+                        "--initial-loss-scale changes nothing here: only "
+                        "--fp16 scales the loss");
+    assert_true(options.bf16);
     refuses(TINY "--fp16 --loss-scale 1024 --hysteresis 4",
             "--hysteresis contradicts --loss-scale 1024, which stays as it "
             "is; leave out one of them");

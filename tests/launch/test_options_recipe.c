@@ -192,6 +192,13 @@ static void test_the_schedule_must_fit_itself(void **state)
     accepts(PLAIN "--train-iters 9 --lr-wsd-decay-iters 2");
     assert_string_equal(options.notes, "--lr-wsd-decay-iters is not used "
                                        "without --lr-decay-style WSD");
+    accepts(PLAIN "--train-iters 9 --lr-wsd-decay-style cosine");
+    assert_string_equal(options.notes,
+                        "--lr-wsd-decay-style changes nothing here: it is for "
+                        "--lr-decay-style WSD");
+    accepts(PLAIN "--train-iters 9 --lr-wsd-decay-style cosine "
+                  "--lr-decay-style WSD --lr-wsd-decay-iters 2");
+    assert_null(options.notes);
 }
 
 #define RAMP(three)                                                            \

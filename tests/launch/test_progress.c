@@ -269,6 +269,32 @@ static void test_bar_stays_until_a_line_comes(void **state)
     mtlm_progress_add(8);
 }
 
+/* A limit of time may end the run before its last iteration. */
+static void test_bar_knows_the_limit_of_time(void **state)
+{
+    struct mtlm_progress_work work = {.what = "iteration 1",
+                                      .iteration = 1,
+                                      .iterations = 100,
+                                      .microbatches = 4,
+                                      .seconds_left = 5400};
+
+    (void) state;
+    mtlm_progress_start(&work);
+    assert_shown("\riteration 1/100 [", "] 0 % | 90 min left\033[K\r");
+    mtlm_progress_add(4);
+    mtlm_progress_end();
+    work.after = INT64_C(1000000000);
+    mtlm_progress_start(&work);
+    assert_shown("\riteration 1/100 [", "] 0 % | 90 min left | ");
+    mtlm_progress_add(4);
+    mtlm_progress_end();
+    work.after = 0;
+    mtlm_progress_start(&work);
+    assert_shown("\riteration 1/100 [", " s left | ");
+    mtlm_progress_add(4);
+    mtlm_progress_end();
+}
+
 /* mpirun's pseudo terminals are no person's. */
 static void test_launched_ranks_draw_no_bar(void **state)
 {
@@ -335,6 +361,7 @@ int main(void)
         ON_TERMINAL(test_threads_lose_no_microbatch),
         ON_TERMINAL(test_early_microbatches_count_for_the_next_iteration),
         ON_TERMINAL(test_bar_stays_until_a_line_comes),
+        ON_TERMINAL(test_bar_knows_the_limit_of_time),
         ON_TERMINAL(test_launched_ranks_draw_no_bar),
         cmocka_unit_test(test_a_long_iteration_is_in_a_log_as_well),
     };

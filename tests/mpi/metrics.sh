@@ -19,11 +19,18 @@ well 2 "${run[@]}" --train-iters 4 --eval-iters 1 --eval-interval 2 \
     || fail "mtlm-report --loss: $?"
 "$python" "$losses" lines table loss.svg || fail "the picture differs"
 
-# A second run adds to the first one's file.
+# A second run adds to the first one's file, whose last line a crash has cut.
+printf '{"iteration":5,"lm_lo' >>lines
 lines=$(wc -l <lines)
 well 1 "${small[@]}" --train-iters 1 --metrics lines
-[ "$(wc -l <lines)" -eq $((lines + 2)) ] || fail "lines: $(wc -l <lines)"
-[ "$(grep -c '"options"' lines)" -eq 2 ] || fail "no second header"
+[ "$(wc -l <lines)" -eq $((lines + 3)) ] || fail "lines: $(wc -l <lines)"
+[ "$(grep -c '^{.*"options"' lines)" -eq 2 ] || fail "no second header"
+"${builddir:-.}/mtlm-report" --loss lines >table || fail "a cut line: $?"
+
+# A run that goes on says so to TensorBoard with its first step.
+well 1 "${small[@]}" --train-iters 2 --save saved
+well 1 "${small[@]}" --train-iters 4 --load saved --tensorboard-dir resumed
+"$python" "$check" resumed 3 || fail "resumed: not whole"
 
 # What cannot be written is said before anything runs.
 touch file
@@ -64,6 +71,6 @@ file=$(ls half/*)
 [ "$(cat err)" = "mtlm-dag: cannot write $file: File too large; "`
     `"training continues without it
 mtlm-dag: $file is incomplete: File too large" ] || fail "half: $(cat err)"
-"$python" "$check" half || fail "half: not whole"
+"$python" "$check" half 1 || fail "half: not whole"
 
 finish

@@ -3,7 +3,7 @@
 the log lines of one run tell the same?  TensorBoard's file is read by its
 definition alone.
 
-metrics_check.py DIR: is what TensorBoard's file holds whole, from the first
+metrics_check.py DIR FIRST: is what TensorBoard's file holds whole, from that
 step on?"""
 
 import glob
@@ -76,8 +76,11 @@ def read_events(directory):
     """{step: {tag: value}}, the steps in order."""
     (path,) = glob.glob(directory + "/events.out.tfevents.*")
     with open(path, "rb") as file:
-        first, *rest = [dict(fields(r)) for r in records(file.read())]
+        first, start, *rest = [dict(fields(r)) for r in records(file.read())]
     expect(first[3] == b"brain.Event:2", "file version", first)
+    # So TensorBoard forgets what earlier files have of these steps.
+    expect(fields(start[7]) == [(1, 1)], "the session's start", start)
+    expect(start[2] == rest[0][2], "the session's first step", start, rest[0])
     steps = {}
     for event in rest:
         expect(event[1] > 1.6e9, "wall time", event)
@@ -154,16 +157,16 @@ def check_throughput(s, o, ranks):
     expect(near(rate, s["tflops_per_rank"], 2), rate, s)
 
 
-def check_whole(directory):
+def check_whole(directory, first):
     steps = list(read_events(directory))
     expect(len(steps) > 1, "steps", steps)
-    expect(steps == list(range(1, len(steps) + 1)), "steps", steps)
+    expect(steps == list(range(first, first + len(steps))), "steps", steps)
     finish(len(steps), "steps,")
 
 
 def main():
-    if len(sys.argv) == 2:
-        check_whole(sys.argv[1])
+    if len(sys.argv) == 3:
+        check_whole(sys.argv[1], int(sys.argv[2]))
     lines, directory, log, ranks = sys.argv[1:]
     with open(lines) as file:
         header, *rest = [json.loads(line) for line in file]
