@@ -25,8 +25,9 @@ static bool counts(const struct mtlm_record *r)
                || r->phase == MTLM_PHASE_WEIGHT);
 }
 
-/* Sets the last iteration with a pass, and its microbatches; 0: none. */
-static void find_iteration(const struct mtlm_record *record, size_t n,
+/* Sets the last iteration with a pass, and its microbatches, up to most; 0:
+ * none. */
+static void find_iteration(const struct mtlm_record *record, size_t n, int most,
                            int *iteration, int *microbatches)
 {
     *iteration = *microbatches = 0;
@@ -35,7 +36,8 @@ static void find_iteration(const struct mtlm_record *record, size_t n,
             if (record[i].iteration > *iteration)
                 *microbatches = 0;
             *iteration = record[i].iteration;
-            if (record[i].microbatch >= *microbatches)
+            if (record[i].microbatch >= *microbatches
+                && record[i].microbatch < most)
                 *microbatches = record[i].microbatch + 1;
         }
 }
@@ -67,7 +69,8 @@ static struct started *find_starts(const struct mtlm_boxes *boxes,
         struct started *s;
 
         if (!counts(r) || r->iteration != iteration || r->stage < 0
-            || r->stage >= mtlm_layout_stages(boxes->layout))
+            || r->stage >= mtlm_layout_stages(boxes->layout)
+            || r->microbatch >= boxes->microbatches)
             continue;
         s = &started[mtlm_box_number(boxes, box)];
         if (r->rank == first_rank(info, mtlm_box_rank(boxes, s->box))
@@ -170,7 +173,8 @@ int mtlm_traced_order_write(const char *path,
     struct started *started;
     int iteration, rc;
 
-    find_iteration(record, n, &iteration, &boxes.microbatches);
+    find_iteration(record, n, info->microbatches, &iteration,
+                   &boxes.microbatches);
     if (boxes.microbatches == 0 || !info->stage_of_rank
         || layout.placement == MTLM_PLACEMENT_POLICY)
         return mtlm_error_set(err, MTLM_EXIT_INPUT,

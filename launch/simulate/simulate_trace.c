@@ -202,21 +202,22 @@ static struct mtlm_trace_summary *summarize_all(
     const struct simulate_trace *t, const struct mtlm_prediction *p,
     const struct mtlm_trace_info *info)
 {
-    struct mtlm_trace_info whole = *info;
+    struct simulate_trace whole = {.run = t->run,
+                                   .window = {0, INT64_MAX},
+                                   .worker = t->worker,
+                                   .per_stage = t->per_stage};
+    struct mtlm_trace_info about = *info;
     struct mtlm_trace_summary *summary;
-    struct mtlm_record *record;
-    size_t n;
 
     if (t->all.n == (size_t) t->run->execution.n)
         return mtlm_trace_summarize(t->all.record, t->all.n, info);
-    whole.edge = NULL;
-    whole.n_edges = 0;
-    record = mtlm_evaluated_records_list(&t->run->execution, p->folded,
-                                         p->layout.workers, 0, 0, &n);
-    for (size_t i = 0; i < n; i++)
-        fold_ranks(&record[i], t->per_stage);
-    summary = mtlm_trace_summarize(record, n, &whole);
-    free(record);
+    about.edge = NULL;
+    about.n_edges = 0;
+    for (int i = 0; i < p->folded; i++)
+        add_program(&whole, i);
+    mtlm_gathered_meet(&whole.all);
+    summary = mtlm_trace_summarize(whole.all.record, whole.all.n, &about);
+    mtlm_gathered_free(&whole.all);
     return summary;
 }
 

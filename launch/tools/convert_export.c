@@ -3,6 +3,7 @@
 
 #include "config.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <libgen.h>
@@ -224,6 +225,7 @@ static int write_weights(struct exporting *out, int i, json_t *map,
     int rc;
 
     out->err = err;
+    mtlm_safetensors_writer_stop(writer, mtlm_tool_stopped);
     mtlm_safetensors_writer_metadata(writer, "format", "pt");
     for (int t = 0; t < out->n; t++) {
         struct source *s = &out->source[t];
@@ -273,12 +275,48 @@ static int write_files(struct exporting *out, struct mtlm_error *err)
     return rc;
 }
 
+/* Whether a directory has no files; one that cannot be read may. */
+static bool is_empty(const char *path)
+{
+    DIR *dir = opendir(path);
+    const struct dirent *entry = NULL;
+
+    while (dir && (entry = readdir(dir))
+           && (strcmp(entry->d_name, ".") == 0
+               || strcmp(entry->d_name, "..") == 0))
+        ;
+    if (dir)
+        closedir(dir);
+    return !entry;
+}
+
+/* Refuses an output that commit_output() cannot replace. */
+static int check_free(const char *output, struct mtlm_error *err)
+{
+    struct stat there;
+
+    if (lstat(output, &there) < 0)
+        return 0;
+    if (S_ISLNK(there.st_mode))
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "%s is a link; choose a directory", output);
+    if (S_ISDIR(there.st_mode) && is_empty(output))
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "%s exists and is not an empty directory; choose "
+                          "another one",
+                          output);
+}
+
 /* Creates the temporary directory that is renamed to the output. */
 static int claim_output(struct exporting *out, struct mtlm_error *err)
 {
     const char *output = out->conversion->output;
-    char *path = mtlm_sprintf("%s.tmp", output);
+    char *path;
 
+    if (check_free(output, err) < 0)
+        return -1;
+    path = mtlm_sprintf("%s.tmp", output);
     if (mkdir(path, 0777) == 0) {
         out->temporary = path;
         return mtlm_checkpoint_dir_space(path, out->conversion->all_bytes, err);

@@ -142,6 +142,7 @@ static int write_files(struct importing *in, struct mtlm_error *err)
         mtlm_safetensors_writer_create(path);
     int rc;
 
+    mtlm_safetensors_writer_stop(writer, mtlm_tool_stopped);
     for (int i = 0; i < in->n; i++)
         mtlm_safetensors_writer_add_later(
             writer, in->source[i].name, MTLM_SAFETENSORS_F32,

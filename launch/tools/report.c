@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "launch/report/loss_picture.h"
 #include "launch/report/losses.h"
@@ -122,9 +123,9 @@ static const struct argp parser = {
         "The numbers come from summary.json, the picture and the order from "
         "schedule.csv.\n\n"
         "Example, two policies on the same pipeline:\n\n"
-        "  mpirun -n 4 mtlm-dag --model gpt-tiny \\\n"
+        "  mtlm-run -n 4 mtlm-dag --model gpt-tiny \\\n"
         "    --pipeline-model-parallel-size 4 --trace prio\n"
-        "  mpirun -n 4 -x STARPU_SCHED=lws mtlm-dag --model gpt-tiny \\\n"
+        "  STARPU_SCHED=lws mtlm-run -n 4 mtlm-dag --model gpt-tiny \\\n"
         "    --pipeline-model-parallel-size 4 --trace lws\n"
         "  mtlm-report prio lws --svg both.svg\n\n"
         "The losses of two runs in one picture:\n\n"
@@ -155,6 +156,65 @@ static void print_runs(const struct report_options *options,
         mtlm_trace_print_runs(stdout, run, 1);
         mtlm_trace_print_table(stdout, run[0].summary, &run[0].info);
     }
+}
+
+/* Whether both paths are names of one file. */
+static bool is_same(const char *a, const char *b)
+{
+    struct stat x, y;
+
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev
+           && x.st_ino == y.st_ino;
+}
+
+/* Refuses an output that is one of the inputs. */
+static int check_output(const struct report_options *options, const char *name,
+                        const char *output, struct mtlm_error *err)
+{
+    static const char *const file[] = {"", "/schedule.csv", "/summary.json"};
+
+    for (int i = 0; i < options->n && output; i++)
+        for (int k = 0; k < 3; k++) {
+            char *input = mtlm_sprintf("%s%s", options->path[i], file[k]);
+            const bool same = is_same(input, output);
+
+            free(input);
+            if (same)
+                return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                                      "--%s %s: the report reads this file; "
+                                      "name another one",
+                                      name, output);
+        }
+    return 0;
+}
+
+/* Refuses to replace what is no picture: FILE may have been forgotten. */
+static int check_picture(const char *path, struct mtlm_error *err)
+{
+    FILE *file = fopen(path, "re");
+    struct stat there;
+    int first = EOF;
+
+    if (file && fstat(fileno(file), &there) == 0 && S_ISREG(there.st_mode))
+        first = getc(file);
+    if (file)
+        fclose(file);
+    if (first == EOF || first == '<')
+        return 0;
+    return mtlm_error_set(
+        err, MTLM_EXIT_USAGE,
+        "--svg %s: the file is there, and is no picture; name "
+        "another one",
+        path);
+}
+
+static int check_outputs(const struct report_options *options,
+                         struct mtlm_error *err)
+{
+    if (check_output(options, "svg", options->svg, err) < 0
+        || check_output(options, "schedule-out", options->order, err) < 0)
+        return -1;
+    return options->svg ? check_picture(options->svg, err) : 0;
 }
 
 static int report_runs(const struct report_options *options,
@@ -203,11 +263,14 @@ int main(int argc, char **argv)
 {
     struct report_options options = {0};
     struct mtlm_error err;
+    int rc;
 
     mtlm_standard_output_start();
     argp_err_exit_status = MTLM_EXIT_USAGE;
     argp_parse(&parser, argc, argv, 0, NULL, &options);
     mtlm_tool_start();
-    return mtlm_tool_end(
-        (options.loss ? report_losses : report_runs)(&options, &err), &err);
+    rc = check_outputs(&options, &err);
+    if (rc == 0)
+        rc = (options.loss ? report_losses : report_runs)(&options, &err);
+    return mtlm_tool_end(rc, &err);
 }

@@ -17,6 +17,7 @@ static void on_signal(int sig)
 
 void mtlm_tool_start(void)
 {
+    mtlm_fatal_program(program_invocation_short_name);
     signal(SIGXFSZ, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
 }

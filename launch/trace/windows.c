@@ -186,7 +186,7 @@ struct mtlm_trace_windows *mtlm_trace_windows_create(
     struct mtlm_trace_summary *summary)
 {
     struct mtlm_trace_windows *windows = mtlm_calloc(1, sizeof(*windows));
-    const struct mtlm_trace_span all = find_extent(records, summary);
+    struct mtlm_trace_span all = find_extent(records, summary);
     const int ranks = records->ranks;
 
     windows->rank = mtlm_calloc(ranks, sizeof(*windows->rank));
@@ -196,6 +196,13 @@ struct mtlm_trace_windows *mtlm_trace_windows_create(
     windows->iteration =
         mtlm_calloc(summary->n_iterations * ranks, sizeof(*windows->iteration));
     find_windows(records, summary, windows);
+    /* Where no window counts, the last of several iterations stands for all. */
+    if (summary->n_iterations > 1) {
+        const struct mtlm_trace_iteration *last =
+            &summary->iteration[summary->n_iterations - 1];
+
+        all = (struct mtlm_trace_span){last->begin_ns, last->end_ns};
+    }
     if (!summary->windows)
         for (int r = 0; r < ranks; r++)
             mtlm_trace_spans_add(&windows->rank[r], all.begin_ns, all.end_ns);

@@ -159,9 +159,8 @@ static int write_idx(struct mtlm_indexed_writer *writer, struct mtlm_error *err)
  * missing .idx is noticed. */
 static int publish(struct mtlm_indexed_writer *writer, struct mtlm_error *err)
 {
-    if (unlink(writer->idx_path) < 0 && errno != ENOENT)
-        return mtlm_error_set(err, MTLM_EXIT_IO, "cannot replace %s: %s",
-                              writer->idx_path, strerror(errno));
+    if (mtlm_output_file_clear(writer->idx, err) < 0)
+        return -1;
     if (mtlm_output_file_publish(writer->bin, err) < 0)
         return -1;
     if (mtlm_output_file_publish(writer->idx, err) < 0) {

@@ -101,8 +101,13 @@ void mtlm_safetensors_writer_add_later(struct mtlm_safetensors_writer *writer,
                                        int rank, const int64_t dim[],
                                        mtlm_safetensors_read *read, void *arg);
 
+/* Makes the commit ask between tensors whether to stop: stopped() returns 0, or
+ * -1 with err. */
+void mtlm_safetensors_writer_stop(struct mtlm_safetensors_writer *writer,
+                                  int (*stopped)(struct mtlm_error *err));
+
 /* Writes the file, whole or not at all.  On failure, returns -1 and sets *err
- * (MTLM_EXIT_IO). */
+ * (MTLM_EXIT_IO, or what stopped() sets). */
 int mtlm_safetensors_writer_commit(struct mtlm_safetensors_writer *writer,
                                    struct mtlm_error *err);
 

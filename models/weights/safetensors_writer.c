@@ -27,6 +27,7 @@ struct mtlm_safetensors_writer {
     int64_t bytes;              /* of all tensors so far */
     struct file_piece *piece;
     int64_t pieces;
+    int (*stopped)(struct mtlm_error *err); /* NULL: nobody stops it */
     struct mtlm_safetensors_written written;
 };
 
@@ -48,6 +49,12 @@ void mtlm_safetensors_writer_metadata(struct mtlm_safetensors_writer *writer,
 
     assert(rc == 0);
     (void) rc;
+}
+
+void mtlm_safetensors_writer_stop(struct mtlm_safetensors_writer *writer,
+                                  int (*stopped)(struct mtlm_error *err))
+{
+    writer->stopped = stopped;
 }
 
 static void add_tensor(struct mtlm_safetensors_writer *writer, const char *name,
@@ -161,8 +168,11 @@ static int put_all(struct mtlm_safetensors_writer *writer, struct sink *sink,
 
     if (rc == 0)
         rc = put(sink, header, length, err);
-    for (int64_t i = 0; i < writer->pieces && rc == 0; i++)
+    for (int64_t i = 0; i < writer->pieces && rc == 0; i++) {
         rc = put_piece(sink, &writer->piece[i], err);
+        if (rc == 0 && writer->stopped)
+            rc = writer->stopped(err);
+    }
     writer->written.bytes = (int64_t) (sizeof(length) + length) + writer->bytes;
     free(header);
     return rc;

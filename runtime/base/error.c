@@ -12,6 +12,7 @@
 
 static void (*fatal_hook)(int code);
 static int fatal_rank = -1;
+static const char *program = "mtlm-dag"; /* begins the sentence */
 
 /* Replaces control characters: a text may quote a file, and must neither end
  * the line nor command a terminal. */
@@ -68,7 +69,7 @@ static void say(const char *text, const char *place)
 
     if (fatal_rank >= 0)
         snprintf(rank, sizeof(rank), "rank %d: ", fatal_rank);
-    fprintf(stderr, "mtlm-dag: %s%s%s\n", rank, text, place);
+    fprintf(stderr, "%s: %s%s%s\n", program, rank, text, place);
 }
 
 void mtlm_fatal(const char *file, int line, const char *fmt, ...)
@@ -100,6 +101,11 @@ void mtlm_out_of_memory(size_t bytes)
 {
     mtlm_end_job(MTLM_EXIT_RESOURCE,
                  "not enough memory: %zu bytes more are needed", bytes);
+}
+
+void mtlm_fatal_program(const char *name)
+{
+    program = name;
 }
 
 void mtlm_fatal_hook(void (*hook)(int code), int rank)

@@ -48,6 +48,10 @@ void mtlm_end_job(enum mtlm_exit code, const char *fmt, ...)
 /* Ends the whole job with MTLM_EXIT_RESOURCE: bytes of memory were refused. */
 void mtlm_out_of_memory(size_t bytes) __attribute__((noreturn));
 
+/* Sets the name of the program that begins their sentence; "mtlm-dag" at
+ * first. */
+void mtlm_fatal_program(const char *name);
+
 /* Sets the function that the functions above call with the exit code (NULL:
  * none), and the rank that they print (-1: none). */
 void mtlm_fatal_hook(void (*hook)(int code), int rank);

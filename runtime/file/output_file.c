@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/base/memory.h"
@@ -46,17 +47,32 @@ static void open_temporary(struct mtlm_output_file *file)
     }
 }
 
+/* Returns the path of the file that a link leads to, else the path itself, new
+ * text.  /dev/stdout leads to a file that a shell has opened: no such file is
+ * replaced. */
+static char *resolve_link(const char *path)
+{
+    char *target = realpath(path, NULL);
+    struct stat there;
+
+    if (target && stat(target, &there) == 0 && S_ISREG(there.st_mode)
+        && strncmp(path, "/dev/", 5) && strncmp(path, "/proc/", 6))
+        return target;
+    free(target);
+    return mtlm_strdup(path);
+}
+
 struct mtlm_output_file *mtlm_output_file_create(const char *path,
                                                  struct mtlm_error *err)
 {
     struct mtlm_output_file *file = mtlm_calloc(1, sizeof(*file));
 
-    file->path = mtlm_strdup(path);
+    file->path = resolve_link(path);
     file->fd = -1;
-    if (mtlm_disk_is_replaced(path))
+    if (mtlm_disk_is_replaced(file->path))
         open_temporary(file);
     else
-        file->fd = mtlm_disk_open(path, O_WRONLY | O_CREAT | O_TRUNC);
+        file->fd = mtlm_disk_open(file->path, O_WRONLY | O_CREAT | O_TRUNC);
     if (file->fd < 0) {
         failed(file, "create", err);
         free(file->temporary);
@@ -113,6 +129,14 @@ static int sync_directory(const char *path)
 
     free(copy);
     return rc;
+}
+
+int mtlm_output_file_clear(const struct mtlm_output_file *file,
+                           struct mtlm_error *err)
+{
+    if (!file->temporary || unlink(file->path) == 0 || errno == ENOENT)
+        return 0;
+    return failed(file, "replace", err);
 }
 
 int mtlm_output_file_publish(struct mtlm_output_file *file,

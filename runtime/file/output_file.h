@@ -6,9 +6,9 @@
 #include "runtime/base/error.h"
 
 /* An output file appears under its name whole, or not at all: the data goes to
- * a temporary file beside it.  A device, a pipe or a link is written to
- * instead.  Every failure is MTLM_EXIT_IO with file and reason.  A program that
- * writes should ignore SIGXFSZ. */
+ * a temporary file beside it.  A device or a pipe is written to instead; of a
+ * link to a file the file is replaced.  Every failure is MTLM_EXIT_IO with file
+ * and reason.  A program that writes should ignore SIGXFSZ. */
 struct mtlm_output_file;
 
 /* Creates the temporary file; the caller destroys the output file. */
@@ -23,6 +23,10 @@ int mtlm_output_file_write(struct mtlm_output_file *file, const void *data,
  * name. */
 int mtlm_output_file_finish(struct mtlm_output_file *file,
                             struct mtlm_error *err);
+
+/* Removes the file that publish() replaces, before. */
+int mtlm_output_file_clear(const struct mtlm_output_file *file,
+                           struct mtlm_error *err);
 
 /* Gives the finished file its name, replacing any file of that name. */
 int mtlm_output_file_publish(struct mtlm_output_file *file,

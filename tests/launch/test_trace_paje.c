@@ -152,6 +152,25 @@ static void test_every_worker_and_message_has_a_place(void **state)
                                         "MPIroot\tMPIP\n");
 }
 
+/* StarVZ knows the words CPU and CUDA. */
+static void test_a_gpu_has_the_name_of_starvz(void **state)
+{
+    const struct mtlm_trace_worker worker[] = {{0, 0, "GPU 0", true},
+                                               {0, 1, "CPU 0", true}};
+    const struct mtlm_record record[] = {
+        trace_node(MTLM_OP_LINEAR_FWD, 0, 1000)};
+    struct mtlm_trace_info info = trace_one_rank;
+
+    (void) state;
+    info.worker = worker;
+    info.n_workers = 2;
+    trace_dir_write(record, 1, &info);
+    assert_text(states("0_CUDA0"), "0.000000 I\n"
+                                   "0.000000 linear_fwd\n"
+                                   "0.001000 I\n");
+    assert_text(states("0_CPU0"), "0.000000 I\n");
+}
+
 static struct mtlm_record message(int op, int rank, int match, int start,
                                   int end)
 {
@@ -203,6 +222,7 @@ int main(void)
         DIR_TEST(test_nodes_without_a_gap_follow_each_other),
         DIR_TEST(test_a_task_says_what_starvz_asks_for),
         DIR_TEST(test_every_worker_and_message_has_a_place),
+        DIR_TEST(test_a_gpu_has_the_name_of_starvz),
         DIR_TEST(test_the_shorter_of_two_that_begin_together_is_first),
         DIR_TEST(test_nothing_recorded_is_a_trace_too),
     };

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "codelets/op.h"
+#include "launch/report/traced_order.h"
 #include "launch/trace/export/export.h"
 #include "launch/trace/read/compare.h"
 #include "launch/trace/read/read.h"
@@ -356,6 +357,41 @@ static void test_runs_stand_side_by_side(void **state)
         mtlm_trace_run_free(&run[i]);
 }
 
+/* The order that the records have; the caller frees the text. */
+static char *order_of_trace(void)
+{
+    char *path = trace_dir_path("order.csv");
+    struct mtlm_trace_run run;
+    struct mtlm_error err;
+
+    assert_int_equal(read_all(&run, &err), 0);
+    assert_int_equal(
+        mtlm_traced_order_write(path, &run.info, run.record, run.n, &err), 0);
+    mtlm_trace_run_free(&run);
+    free(path);
+    return trace_dir_read("order.csv");
+}
+
+/* A node of a microbatch that the run has not is of no pass. */
+static void test_an_order_has_the_microbatches_of_the_run(void **state)
+{
+    static const char *const beyond[] = {",CPU 0,3,4,", ",CPU 0,3,2147483647,"};
+    char *want, *text;
+
+    (void) state;
+    write_trace();
+    want = order_of_trace();
+    assert_int_equal(count_words(want, "F3"), 2);
+    for (int i = 0; i < 2; i++) {
+        damage("schedule.csv", ",CPU 0,3,0,", beyond[i]);
+        text = order_of_trace();
+        assert_string_equal(text, want);
+        free(text);
+        write_trace();
+    }
+    free(want);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -364,6 +400,7 @@ int main(void)
         DIR_TEST(test_what_is_damaged_is_refused_in_a_sentence),
         DIR_TEST(test_what_is_no_trace_is_refused_in_a_sentence),
         DIR_TEST(test_runs_stand_side_by_side),
+        DIR_TEST(test_an_order_has_the_microbatches_of_the_run),
     };
 
     return cmocka_run_group_tests_name("trace read", tests, NULL, NULL);

@@ -210,6 +210,29 @@ static void test_a_window_with_validation_does_not_count(void **state)
     mtlm_trace_summary_destroy(s);
 }
 
+static void test_where_no_window_counts_the_last_iteration_does(void **state)
+{
+    struct mtlm_record record[5];
+    struct mtlm_trace_summary *s;
+
+    (void) state;
+    for (int e = 0; e < 2; e++) {
+        const int t = 100 * e;
+
+        record[2 * e] = timed_node(0, MTLM_OP_LINEAR_FWD, t, t, t + 30);
+        record[2 * e + 1] = timed_node(0, MTLM_OP_ADAM, t, t + 45, t + 60);
+        record[2 * e + 1].phase = MTLM_PHASE_OPTIMIZER;
+        record[2 * e].iteration = record[2 * e + 1].iteration = e;
+    }
+    record[4] = timed_node(0, MTLM_OP_LINEAR_FWD, 60, 60, 100);
+    record[4].phase = MTLM_PHASE_EVAL;
+    s = mtlm_trace_summarize(record, 5, &timed_one_rank);
+    assert_int_equal(s->windows, 0);
+    assert_int_equal(s->makespan_ns, 60);
+    assert_float_equal(s->bubble, 0.25, CLOSE);
+    mtlm_trace_summary_destroy(s);
+}
+
 /* An F of the next iteration starts before each step; behind the last one there
  * is none, so its window has an end that the next iteration would fill. */
 static void test_of_overlapping_iterations_the_last_one_does_not_count(
@@ -341,6 +364,7 @@ int main(void)
         cmocka_unit_test(test_only_workers_for_compute_nodes_count),
         cmocka_unit_test(test_inputs_made_early_are_no_bubble),
         cmocka_unit_test(test_a_window_with_validation_does_not_count),
+        cmocka_unit_test(test_where_no_window_counts_the_last_iteration_does),
         cmocka_unit_test(
             test_of_overlapping_iterations_the_last_one_does_not_count),
         cmocka_unit_test(test_classes_have_the_time_inside_the_windows),

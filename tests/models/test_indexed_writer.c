@@ -176,6 +176,38 @@ static void test_a_new_pair_replaces_the_old(void **state)
     assert_int_equal(files_count(), before);
 }
 
+static void test_linked_files_are_replaced_where_they_are(void **state)
+{
+    static const char *const name[] = {"out.bin", "out.idx"};
+    static const int64_t length[] = {3};
+    struct mtlm_indexed_writer *writer;
+    struct mtlm_indexed_dataset *set;
+    struct stat st;
+
+    (void) state;
+    files_write_numbered("there", length, 1, 70000);
+    for (int i = 0; i < 2; i++) {
+        unlink(files_path(name[i]));
+        assert_int_equal(
+            symlink(i ? "there.idx" : "there.bin", files_path(name[i])), 0);
+    }
+    for (int whole = 0; whole < 2; whole++) {
+        writer = begin(20, NULL);
+        if (whole)
+            assert_int_equal(mtlm_indexed_writer_commit(writer, NULL), 0);
+        mtlm_indexed_writer_destroy(writer);
+        set = mtlm_indexed_dataset_open(files_path("there"), 0, NULL);
+        assert_non_null(set);
+        assert_int_equal(mtlm_indexed_dataset_tokens(set, 0, 1),
+                         whole ? 20 : 3);
+        mtlm_indexed_dataset_close(set);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(lstat(files_path(name[i]), &st), 0);
+        assert_true(S_ISLNK(st.st_mode));
+    }
+}
+
 static void test_a_directory_in_the_way_is_reported(void **state)
 {
     struct mtlm_error err = {0};
@@ -230,6 +262,7 @@ int main(void)
         cmocka_unit_test(test_a_failed_write_leaves_nothing),
         cmocka_unit_test(test_a_failed_write_leaves_the_old_pair),
         cmocka_unit_test(test_a_new_pair_replaces_the_old),
+        cmocka_unit_test(test_linked_files_are_replaced_where_they_are),
         cmocka_unit_test(test_a_directory_in_the_way_is_reported),
         cmocka_unit_test(test_no_directory_is_reported),
         cmocka_unit_test(test_the_files_have_the_usual_permissions),

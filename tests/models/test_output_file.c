@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -68,12 +69,18 @@ static void test_a_pipe_stays_a_pipe(void **state)
     close(fd);
 }
 
-/* As root, a rename would take the place of /dev/stdout, which is a link to the
- * file that a shell has opened. */
+static void assert_file(const char *name, const char *text)
+{
+    const int fd = open(files_path(name), O_RDONLY);
+
+    assert_content(fd, text);
+    close(fd);
+}
+
 static void test_a_link_to_a_file_stays_a_link(void **state)
 {
+    struct mtlm_output_file *file;
     struct stat st;
-    int fd;
 
     (void) state;
     files_write("target", "older", 5);
@@ -81,9 +88,36 @@ static void test_a_link_to_a_file_stays_a_link(void **state)
     write_text(files_path("to target"), "new");
     assert_int_equal(lstat(files_path("to target"), &st), 0);
     assert_true(S_ISLNK(st.st_mode));
-    fd = open(files_path("target"), O_RDONLY);
-    assert_content(fd, "new");
-    close(fd);
+    assert_file("target", "new");
+    /* One that is not finished leaves the target as it was. */
+    file = mtlm_output_file_create(files_path("to target"), NULL);
+    assert_int_equal(mtlm_output_file_write(file, "half", 4, NULL), 0);
+    assert_int_equal(mtlm_output_file_finish(file, NULL), 0);
+    assert_file("target", "new");
+    mtlm_output_file_destroy(file);
+    assert_file("target", "new");
+}
+
+/* As root, a rename would take the place of the file that a shell has opened,
+ * or of /dev/stdout, which is a link to this file. */
+static void test_standard_output_is_written_through(void **state)
+{
+    struct stat before, after;
+    int out;
+
+    (void) state;
+    files_write("shell's", "older", 5);
+    assert_int_equal(stat(files_path("shell's"), &before), 0);
+    fflush(stdout);
+    out = dup(STDOUT_FILENO);
+    close(STDOUT_FILENO);
+    assert_int_equal(open(files_path("shell's"), O_WRONLY), STDOUT_FILENO);
+    write_text("/dev/stdout", "new");
+    dup2(out, STDOUT_FILENO);
+    close(out);
+    assert_file("shell's", "new");
+    assert_int_equal(stat(files_path("shell's"), &after), 0);
+    assert_int_equal(after.st_ino, before.st_ino);
 }
 
 static void test_a_directory_is_refused(void **state)
@@ -108,6 +142,7 @@ int main(void)
         cmocka_unit_test(test_a_file_is_replaced),
         cmocka_unit_test(test_a_pipe_stays_a_pipe),
         cmocka_unit_test(test_a_link_to_a_file_stays_a_link),
+        cmocka_unit_test(test_standard_output_is_written_through),
         cmocka_unit_test(test_a_directory_is_refused)};
 
     return cmocka_run_group_tests(tests, files_setup, files_teardown);

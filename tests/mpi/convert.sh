@@ -70,6 +70,7 @@ evaluates masked masked.1 1
 job 1 "${model[@]}" --load gpt.ck --finetune "${look[@]}" --dump-logits gpt.1
 [ "$rc" -eq 4 ] && grep -q 'gpt.1: holds rank-.* already; --dump-logits' err \
     || fail "logits mixed with others: exit code $rc: $(cat err)"
+mkdir bert.back # an empty directory will do
 for name in gpt bert masked; do
     converts "$name.ck" "$name.back/"
 done
@@ -227,7 +228,11 @@ refused_newest() {
 }
 refused_newest
 refused 2 gpt bert.ck 'bert.ck/iter_0000000 exists'
+# Before anything is written: gpt.tmp would be in the way.
+mkdir gpt.tmp && ln -s empty link
 refused 2 gpt.ck gpt 'gpt exists and is not an empty directory'
+refused 2 gpt.ck link 'link is a link; choose a directory'
+rmdir gpt.tmp
 refused 4 gpt said/x 'said/x: cannot be created'
 well 1 "${model[@]}" --apply-residual-connection-post-layernorm "${bert[@]}" \
     --mock-data --save post
@@ -291,5 +296,23 @@ special words.there '- - 3'
 (ulimit -f 100 && refused 4 gpt none 'rank-00000.safetensors' \
     && refused 4 gpt.ck none 'model.safetensors'
     exit "$failures") || failures=$((failures + 1))
+
+# A signal ends a file between two of its tensors, before the disk is full.
+# stopped INPUT
+stopped() {
+    (ulimit -f 100 && exec env LD_PRELOAD="${program%/*}/tests/mpi/slow_disk.so" \
+        SLOW_PATH=/none SLOW_OPEN=1000 "$convert" --input "$1" --output "$PWD/none" \
+        >said 2>err </dev/null) &
+    within 60 compgen -G 'none*' >/dev/null || fail "$1: nothing begun"
+    kill -TERM $!
+    wait $!
+    rc=$?
+    [ $rc -eq 143 ] && grep -q '^mtlm-convert: stopped by Terminated$' err \
+        && [ "$(ls -d none* 2>/dev/null)" = '' ] \
+        || fail "$1, stopped: exit code $rc, $(ls -d none*), $(cat err)"
+}
+sanitized || for name in gpt gpt.ck; do
+    stopped "$name"
+done
 
 finish

@@ -36,6 +36,7 @@ well 1 "${simulate[@]}" --trace trace
 grep -q '^Trace in trace: microbatches 1 to 8 of 8, \([0-9]*\) of \1 nodes$' out \
     || fail "whole: $(tail -n 1 out)"
 check_trace whole
+mv trace/summary.json whole.json
 job 1 "${simulate[@]}" --trace trace
 [ "$rc" -eq 4 ] && grep -q 'needs a new directory, or an empty one' err \
     || fail "used directory: exit code $rc, $(cat err)"
@@ -115,6 +116,8 @@ wait
 # A part of the microbatches, and the optimizer.
 well 1 "${simulate[@]}" --trace trace --trace-microbatches 3:4
 check_trace part
+"${builddir:-.}/mtlm-report" trace --svg part.svg >said 2>&1 \
+    && grep -q 'F microbatch 2, ' part.svg || fail "part: picture: $(cat said)"
 "${PYTHON:-python3}" -c '
 import csv, re
 rows = list(csv.DictReader(open("trace/schedule.csv")))
@@ -123,6 +126,20 @@ assert {r["rank"] for r in rows} == set("0123")
 named = re.findall(r"rank ([0-9]+)", open("report").read())
 assert named and set(named) <= set("0123"), named
 ' || fail "part: other microbatches or ranks"
+# The summary is of the whole iteration, but for what needs the edges.
+"${PYTHON:-python3}" -c '
+import json
+def rest(path):
+    summary = json.load(open(path))
+    del summary["run"]["policy"], summary["nodes"], summary["edges"]
+    for part in summary, *summary["iterations"]:
+        for name in "critical_path", "critical_path_communication", "lower_bound":
+            part.pop(name + "_ms", None)
+    return summary
+whole, part = rest("whole.json"), rest("trace/summary.json")
+other = [k for k in whole.keys() | part.keys() if whole.get(k) != part.get(k)]
+assert not other, other
+' || fail "part: another summary"
 rm -r trace
 job 1 "${simulate[@]}" --trace trace --trace-microbatches 3:9
 [ "$rc" -eq 2 ] && [ ! -e trace ] \

@@ -109,17 +109,23 @@ void mtlm_paje_header_put_scheduler(FILE *f, int rank)
     fprintf(f, "%d_scheduler", rank);
 }
 
-/* Writes "CPU0" for "CPU 0": after the rank, StarVZ expects CPU or CUDA. */
+/* Writes "CPU0" for "CPU 0" and "CUDA0" for "GPU 0": after the rank, StarVZ
+ * expects CPU or CUDA. */
 static void put_worker(FILE *f, const struct mtlm_trace_info *info,
                        const struct mtlm_trace_track *track)
 {
     for (size_t i = 0; i < info->n_workers; i++) {
         const struct mtlm_trace_worker *w = &info->worker[i];
 
+        const bool gpu = w->device && strncmp(w->device, "GPU", 3) == 0;
+
         if (w->rank != track->rank || w->worker != track->worker || !w->device
-            || (strncmp(w->device, "CPU", 3) && strncmp(w->device, "CUDA", 4)))
+            || (!gpu && strncmp(w->device, "CPU", 3)
+                && strncmp(w->device, "CUDA", 4)))
             continue;
-        for (const char *c = w->device; *c; c++)
+        if (gpu)
+            fputs("CUDA", f);
+        for (const char *c = w->device + (gpu ? 3 : 0); *c; c++)
             if (isalnum((unsigned char) *c))
                 putc(*c, f);
         return;
