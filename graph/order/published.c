@@ -210,6 +210,22 @@ static double microbatch_memory(const struct mtlm_boxes *boxes)
     return most;
 }
 
+/* Builds the order in the memory that its formula gives.  The formula is of
+ * equal stages: unequal ones may need more. */
+static double build_in_rounds(double memory, struct mtlm_walk *walk,
+                              struct mtlm_box_order *order)
+{
+    enum { TRIES = 100 }; /* the last one has all memory that an order needs */
+    const double more = 1.1;
+    double makespan = INFINITY;
+
+    for (int i = 0; i < TRIES && isinf(makespan); i++) {
+        makespan = mtlm_rounds_best(memory, walk, order);
+        memory *= more;
+    }
+    return makespan;
+}
+
 double mtlm_published_build(const struct mtlm_published *published,
                             struct mtlm_walk *walk, double most_memory,
                             struct mtlm_box_order *order)
@@ -223,8 +239,9 @@ double mtlm_published_build(const struct mtlm_published *published,
     for (int r = 0; r < order->ranks; r++)
         order->n[r] = 0;
     if (published->build == NULL)
-        return mtlm_rounds_best(most_memory > 0 ? fmin(own, most_memory) : own,
-                                walk, order);
+        return most_memory > 0
+                   ? mtlm_rounds_best(fmin(own, most_memory), walk, order)
+                   : build_in_rounds(own, walk, order);
     published->build(boxes, order);
     if (most_memory > 0
         && mtlm_order_peak(order, boxes) > most_memory * (1 + 1e-9))

@@ -196,14 +196,14 @@ static bool begin_v(struct rounds_build *b)
     for (int r = b->ranks - 1; r >= 0; r--) {
         const double until = arrival(b, box_at(b, MTLM_PHASE_FORWARD, r, 1, 0));
         struct rounds_rank *rank = &b->rank[r];
+        bool more = r < b->ranks - 1;
 
         while (
-            r < b->ranks - 1 && rank->forward[0] < b->m
+            more && rank->forward[0] < b->m
             && fits(rank->memory + (2 + 2 * r) * each, b->rounds->most_memory)
             && rank->now + b->boxes->forward[r] <= until * (1 + 1e-12))
-            for (int i = 0; i <= r; i++)
-                if (!advance(b, MTLM_PHASE_FORWARD, i, 0, false))
-                    return false;
+            for (int i = 0; i <= r && more; i++)
+                more = advance(b, MTLM_PHASE_FORWARD, i, 0, false);
         if (!advance(b, MTLM_PHASE_FORWARD, r, 1, false))
             return false;
     }
@@ -211,16 +211,24 @@ static bool begin_v(struct rounds_build *b)
     return true;
 }
 
+/* Returns how many microbatches the memory of a rank keeps, at most all.  A
+ * stage without layers keeps nothing of a microbatch. */
+static int kept_by(const struct rounds_build *b, int r)
+{
+    const double most = b->rounds->most_memory * (1 + 1e-9);
+    const double each = b->boxes->memory[r];
+
+    return most >= b->m * each ? b->m : (int) floor(most / each);
+}
+
 /* One virtual stage: the F of ZB-H2 where the memory keeps them, else those of
  * ZB-H1; no rank runs more than the rank before it. */
 static bool begin_loop(struct rounds_build *b)
 {
-    const struct mtlm_boxes *boxes = b->boxes;
     int most = b->m;
 
     for (int r = 0; r < b->ranks; r++) {
-        const int kept =
-            (int) floor(b->rounds->most_memory * (1 + 1e-9) / boxes->memory[r]);
+        const int kept = kept_by(b, r);
         const int deep = b->ranks - r;
         /* ZB-H1 keeps p - r microbatches in flight, ZB-H2 2 (p - r) - 1. */
         const int wish = kept >= 2 * b->ranks - 1 ? 2 * deep - 1 : deep;

@@ -44,13 +44,14 @@ double mtlm_noise_of_pass(const struct mtlm_noise *noise, uint64_t seed,
     uint32_t bits[4];
     double factor = 1;
 
+    if (pass->microbatch < 0)
+        return 1;
     mtlm_philox(seed, stream, block, bits);
     if (s > 0)
         factor = exp(s * normal(bits[0], bits[1]) - s * s / 2);
     if (uniform(bits[2]) < noise->chance)
         factor *= noise->times;
-    if (noise->table && pass->microbatch >= 0
-        && pass->phase <= MTLM_PHASE_WEIGHT)
+    if (noise->table && pass->phase <= MTLM_PHASE_WEIGHT)
         factor *= *mtlm_noise_table_at(noise->table, pass);
     return factor;
 }

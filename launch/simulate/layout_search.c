@@ -189,24 +189,71 @@ static int by_seconds(const void *a, const void *b)
 
 /* ---- simulations ---- */
 
-/* Returns the mean time between two microbatches of the middle third. */
-static double mean_step(const struct mtlm_execution *run, int program,
-                        int64_t microbatches)
+/* When the rank of a program works on a microbatch. */
+struct extent {
+    int64_t begin_ns, end_ns;
+};
+
+static struct extent find_extent(const struct mtlm_execution *run, int program,
+                                 int64_t microbatch)
 {
-    const int64_t first = microbatches / 3, last = 2 * microbatches / 3;
-    int64_t begin = INT64_MAX, end = INT64_MAX;
+    struct extent found = {INT64_MAX, INT64_MIN};
 
     for (int i = 0; i < run->n; i++) {
         const struct mtlm_executed *x = &run->node[i];
 
-        if (x->program != program)
+        if (x->program != program || x->microbatch != microbatch)
             continue;
-        if (x->microbatch == first && x->start_ns < begin)
-            begin = x->start_ns;
-        if (x->microbatch == last && x->start_ns < end)
-            end = x->start_ns;
+        found.begin_ns =
+            x->start_ns < found.begin_ns ? x->start_ns : found.begin_ns;
+        found.end_ns = x->end_ns > found.end_ns ? x->end_ns : found.end_ns;
     }
-    return 1e-9 * (end - begin) / (last - first);
+    return found;
+}
+
+/* Returns by how much a microbatch makes the iteration longer: the mean time
+ * between two microbatches of the middle third.  phased: all F come before all
+ * B, so a microbatch makes both phases longer. */
+static double mean_step(const struct mtlm_execution *run, int program,
+                        int64_t microbatches, bool phased)
+{
+    const int64_t first = microbatches / 3, last = 2 * microbatches / 3;
+    const struct extent a = find_extent(run, program, first);
+    const struct extent b = find_extent(run, program, last);
+    const int64_t backward = phased ? b.end_ns - a.end_ns : 0;
+
+    return 1e-9 * (b.begin_ns - a.begin_ns + backward) / (last - first);
+}
+
+/* Whether a rank keeps all microbatches: it runs all F before all B. */
+static bool is_phased(const struct mtlm_program_config *config,
+                      const struct mtlm_published *published)
+{
+    const struct mtlm_published_size size = {.p = config->layout.pp,
+                                             .v = config->layout.virtual_stages,
+                                             .m = config->microbatches};
+    struct mtlm_window *window;
+    bool phased;
+
+    if (published)
+        return published->memory(&size) >= size.m;
+    window = mtlm_ring_windows(config);
+    phased = window[0].w >= size.m;
+    free(window);
+    return phased;
+}
+
+/* Returns the memory of the fullest rank with all microbatches. */
+static double whole_memory(const struct mtlm_program_config *config)
+{
+    double most = 0;
+
+    for (int k = 0; k < config->layout.pp; k++) {
+        const struct mtlm_plan plan = mtlm_outline_stage(config, k, 0);
+
+        most = fmax(most, mtlm_plan_gpu_bytes(&plan));
+    }
+    return most;
 }
 
 /* Sets memory and seconds of the layout.  whole: simulates all microbatches.
@@ -217,6 +264,8 @@ static bool simulate_config(const struct search *s,
 {
     const int64_t m = config.microbatches;
     const struct mtlm_published *published = order_of(s, &config);
+    const bool phased = is_phased(&config, published);
+    const double memory = phased ? whole_memory(&config) : 0;
     const int64_t least = fmax(FEW_MICROBATCHES, 3 * f->pp);
     /* Some orders are for multiples of the ranks. */
     const int64_t few = (least + f->pp - 1) / f->pp * f->pp;
@@ -232,15 +281,15 @@ static bool simulate_config(const struct search *s,
         config.order = &order;
     }
     run = mtlm_folded_run_create(&config, s->cluster);
-    f->memory_bytes = mtlm_folded_run_memory(&run);
+    f->memory_bytes = fmax(memory, mtlm_folded_run_memory(&run));
     fits = f->memory_bytes <= s->hosts->available;
     if (fits) {
         mtlm_folded_run_evaluate(&run, false);
         f->seconds = 1e-9 * run.execution.makespan_ns;
         if (!f->whole)
-            f->seconds +=
-                (m - config.microbatches)
-                * mean_step(&run.execution, f->pp - 1, config.microbatches);
+            f->seconds += (m - config.microbatches)
+                          * mean_step(&run.execution, f->pp - 1,
+                                      config.microbatches, phased);
     }
     mtlm_folded_run_free(&run);
     if (published)
@@ -328,7 +377,8 @@ static void simulate_layouts(struct search *s)
     while (r->n > 0 && !r->found[0].whole
            && mtlm_simulate_size_fits(s->options, r->found[0].tasks)) {
         mtlm_step_show("simulating the fastest layout whole");
-        simulate_layout(s, true, &r->found[0]);
+        if (!simulate_layout(s, true, &r->found[0]))
+            r->found[0] = r->found[--r->n]; /* does not fit */
         qsort(r->found, r->n, sizeof(*r->found), by_seconds);
     }
     mtlm_step_clear();

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "launch/options/option_table.h"
 #include "launch/plan/offload_choice.h"
 #include "launch/simulate/simulate_offload.h"
 
@@ -34,6 +35,19 @@ static bool needs_no_disk(const struct mtlm_options *options,
            || options->ignore_memory || !limited;
 }
 
+/* Returns an option about a disk that the command line gives, or NULL. */
+static const char *option_of_disk(const struct mtlm_options *options)
+{
+    static const enum mtlm_option_id of_disk[] = {
+        MTLM_OPT_OFFLOAD_MEMORY, MTLM_OPT_OFFLOAD_DIR, MTLM_OPT_OFFLOAD_HOST};
+
+    for (int i = 0; i < 3; i++)
+        if (mtlm_options_source(options, of_disk[i])
+            == MTLM_SOURCE_COMMAND_LINE)
+            return mtlm_option_name(of_disk[i]);
+    return options->offload == MTLM_OFFLOAD_AUTO ? NULL : "offload";
+}
+
 /* Refuses what has no model of a disk. */
 static int check_outputs(const struct mtlm_options *options,
                          struct mtlm_error *err)
@@ -58,18 +72,21 @@ int mtlm_simulate_offload(struct mtlm_options *options, struct mtlm_wish *wish,
                           struct mtlm_hosts *hosts, struct mtlm_choice *choice,
                           struct mtlm_error *err)
 {
+    const char *wanted = option_of_disk(options);
     struct mtlm_hosts cpus = hosts_of_cpus(hosts, options, cluster);
     struct mtlm_choice chosen;
 
-    if (!options->simulate_file || options->offload == MTLM_OFFLOAD_NONE
-        || (options->offload == MTLM_OFFLOAD_AUTO
-            && needs_no_disk(options, cluster)))
+    if (!options->simulate_file || options->offload == MTLM_OFFLOAD_NONE)
         return 0;
-    if (cluster->disk.read_bytes_per_s == 0)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--offload reads and writes a disk, and %s has "
-                              "no section [disk] with its rates",
-                              file);
+    if (wanted && cluster->disk.read_bytes_per_s == 0)
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "--%s is for a disk, and %s has no section [disk] "
+            "with its rates",
+            wanted, file);
+    if (options->offload == MTLM_OFFLOAD_AUTO
+        && needs_no_disk(options, cluster))
+        return 0;
     if (mtlm_offload_choice_make(options, wish, &cpus, &chosen, NULL, err) < 0)
         return -1;
     if (options->offload == MTLM_OFFLOAD_NONE && chosen.need <= cpus.available)

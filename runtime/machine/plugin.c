@@ -58,9 +58,19 @@ const char *mtlm_plugin_wanted(void)
     return named() ? named() : preferred;
 }
 
+/* Whether MTLM_HOLD turns the waits off. */
+static bool holds_nothing(void)
+{
+    const char *share = getenv("MTLM_HOLD");
+    char *end;
+
+    return share && *share && strtod(share, &end) == 0 && !*end;
+}
+
 bool mtlm_plugin_holds(void)
 {
-    return strcmp(mtlm_plugin_wanted(), MTLM_HOLD_POLICY) == 0;
+    return strcmp(mtlm_plugin_wanted(), MTLM_HOLD_POLICY) == 0
+           && !holds_nothing();
 }
 
 bool mtlm_plugin_is_free(void)

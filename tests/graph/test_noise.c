@@ -141,6 +141,16 @@ static void test_draws_do_not_depend_on_other_draws(void **state)
                 != mtlm_noise_of_pass(&noise, SEED + 1, &pass));
 }
 
+/* The optimizer belongs to no microbatch. */
+static void test_passes_of_microbatches_vary_alone(void **state)
+{
+    const struct mtlm_noise noise = {.sigma = 0.2, .chance = 1, .times = 5};
+    const struct mtlm_noise_pass pass = {.microbatch = -1};
+
+    (void) state;
+    assert_true(mtlm_noise_of_pass(&noise, SEED, &pass) == 1);
+}
+
 /* A transient multiplies the draw of the same pass without transients. */
 static void test_transients_come_as_often_as_said(void **state)
 {
@@ -317,6 +327,7 @@ int main(void)
         cmocka_unit_test(test_moments_are_those_of_the_lognormal),
         cmocka_unit_test(test_each_part_of_the_key_draws_anew),
         cmocka_unit_test(test_draws_do_not_depend_on_other_draws),
+        cmocka_unit_test(test_passes_of_microbatches_vary_alone),
         cmocka_unit_test(test_transients_come_as_often_as_said),
         cmocka_unit_test(test_no_noise_changes_nothing),
         cmocka_unit_test(test_ranks_have_their_factors),

@@ -188,6 +188,51 @@ static void test_orders_of_rounds_fit_their_slots(void **state)
     mtlm_activation_memory_free(&config.activation);
 }
 
+/* Asserts that the schedule has a whole order of the pipeline. */
+static void assert_ordered(struct mtlm_program_config *config, const char *name)
+{
+    const int passes =
+        3 * config->layout.virtual_stages * (int) config->microbatches;
+    struct mtlm_box_order order;
+
+    config->schedule = mtlm_schedule_find(name);
+    order = mtlm_order_build(mtlm_published_find(name), config);
+    for (int r = 0; r < 4; r++)
+        assert_int_equal(order.n[r], passes);
+    mtlm_order_free(&order);
+}
+
+/* A stage without layers keeps nothing of a microbatch. */
+static void test_a_stage_without_layers_has_an_order(void **state)
+{
+    static const int64_t layers[] = {0, 2, 2, 0};
+    struct mtlm_program_config config = small_config(1, 4, 8);
+
+    (void) state;
+    config.layout.stage_layers = layers;
+    assert_ordered(&config, "zb-1p");
+    assert_ordered(&config, "zb-2p");
+}
+
+/* The formula of a schedule's memory is of equal stages. */
+static void test_unequal_stages_have_an_order(void **state)
+{
+    static const int64_t layers[] = {1, 4, 1, 1, 1, 1, 1, 1};
+    struct mtlm_stage_times times = mtlm_stage_times_create(8);
+    struct mtlm_program_config config = small_config(1, 4, 64);
+
+    (void) state;
+    config.model.num_layers = 11;
+    config.layout.virtual_stages = 2;
+    config.layout.placement = MTLM_PLACEMENT_V;
+    config.layout.stage_layers = layers;
+    for (int i = 0; i < 24; i++)
+        times.forward[i] = i % 8 == 3 ? 2 : .01;
+    config.times = &times;
+    assert_ordered(&config, "zb-v");
+    mtlm_stage_times_free(&times);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +241,8 @@ int main(void)
         cmocka_unit_test(test_hints_are_as_short_as_the_order),
         cmocka_unit_test(test_who_shares_slots),
         cmocka_unit_test(test_orders_of_rounds_fit_their_slots),
+        cmocka_unit_test(test_a_stage_without_layers_has_an_order),
+        cmocka_unit_test(test_unequal_stages_have_an_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

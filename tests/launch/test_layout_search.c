@@ -240,6 +240,42 @@ static void test_a_search_keeps_to_memory(void **state)
                             "0.93 GiB of a device of /tmp/");
 }
 
+/* A schedule that keeps all microbatches, of which a search simulates a part:
+ * memory and time are those of the layout given by hand. */
+static void test_a_search_counts_all_microbatches(void **state)
+{
+    static const char *const schedules[] = {"gpipe", "breadth-first"};
+
+    (void) state;
+    for (int i = 0; i < 2; i++) {
+        char *line = mtlm_sprintf(
+            "--model gpt-3.6b --fp16 --world-size 32 --global-batch-size 1024 "
+            "--schedule %s",
+            schedules[i]);
+        char *text = text_of("dgx-a100", line), *given;
+        double seconds;
+
+        assert_non_null(text);
+        assert_null(strstr(text, "the job does not fit"));
+        seconds = seconds_in(text);
+        given = mtlm_sprintf(
+            "%s --tensor-model-parallel-size %d "
+            "--pipeline-model-parallel-size %d --micro-batch-size %d "
+            "--num-virtual-stages-per-pipeline-rank %d "
+            "--recompute-granularity full",
+            line, (int) options.tensor_parallel,
+            (int) options.pipeline_parallel, (int) options.micro_batch_size,
+            options.virtual_stages > 1 ? (int) options.virtual_stages : 1);
+        free(text);
+        text = text_of("dgx-a100", given);
+        assert_non_null(text);
+        near(seconds, seconds_in(text), 1e-9);
+        free(text);
+        free(given);
+        free(line);
+    }
+}
+
 /* A model of the user's own: nothing but its sizes is needed. */
 static void test_a_simulation_needs_no_recipe(void **state)
 {
@@ -316,6 +352,7 @@ int main(void)
         cmocka_unit_test(test_the_fastest_layout_is_found),
         cmocka_unit_test(test_a_found_layout_may_be_given),
         cmocka_unit_test(test_a_search_keeps_to_memory),
+        cmocka_unit_test(test_a_search_counts_all_microbatches),
         cmocka_unit_test(test_a_simulation_needs_no_recipe),
         cmocka_unit_test(test_a_plan_takes_the_fastest_layout),
     };

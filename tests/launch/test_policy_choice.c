@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "runtime/base/memory.h"
+#include "runtime/machine/plugin.h"
 #include "tests/launch/parse.h"
 #include "tests/launch/times_file.h"
 
@@ -94,6 +95,20 @@ static void test_otherwise_the_policy_is_prio(void **state)
     keeps_prio("svg", "", "--schedule zb-h1");
 }
 
+/* MTLM_HOLD=0 turns the waits off: plans count none. */
+static void test_waits_may_be_turned_off(void **state)
+{
+    (void) state;
+    mtlm_plugin_prefer("mtlm");
+    assert_true(mtlm_plugin_holds());
+    setenv("MTLM_HOLD", "0", 1);
+    assert_false(mtlm_plugin_holds());
+    setenv("MTLM_HOLD", "0.5", 1);
+    assert_true(mtlm_plugin_holds());
+    unsetenv("MTLM_HOLD");
+    mtlm_plugin_prefer("prio");
+}
+
 /* The last test: the name stays for the process. */
 static void test_a_named_policy_stays(void **state)
 {
@@ -115,6 +130,7 @@ int main(void)
         cmocka_unit_test(test_waits_that_gain_make_the_policy),
         cmocka_unit_test(test_auto_chooses_the_policy),
         cmocka_unit_test(test_otherwise_the_policy_is_prio),
+        cmocka_unit_test(test_waits_may_be_turned_off),
         cmocka_unit_test(test_a_named_policy_stays)};
 
     return cmocka_run_group_tests(tests, times_file_setup, times_file_teardown);

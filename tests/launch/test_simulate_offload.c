@@ -176,6 +176,8 @@ static void test_what_has_no_model_is_refused(void **state)
     assert_null(simulated(cluster_file, JOB "--offload all"));
     assert_int_equal(error.code, MTLM_EXIT_USAGE);
     assert_says(error.text, " has no section [disk] with its rates");
+    assert_null(simulated(cluster_file, JOB "--offload-memory 1e6"));
+    assert_says(error.text, "--offload-memory is for a disk, and ");
     describe_disk(1, 1);
     for (size_t i = 0; i < 2; i++) {
         char *line = mtlm_sprintf(JOB "--offload optimizer %s", others[i]);
