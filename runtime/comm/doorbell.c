@@ -86,6 +86,11 @@ uint32_t mtlm_doorbell_rings(const struct mtlm_doorbell *bell)
     return atomic_load(&bell->own->rings);
 }
 
+bool mtlm_doorbell_reaches(const struct mtlm_doorbell *bell, int ranks)
+{
+    return bell->win != MPI_WIN_NULL && bell->n == ranks;
+}
+
 void mtlm_doorbell_wait(const struct mtlm_doorbell *bell, uint32_t rings,
                         int64_t until_ns)
 {

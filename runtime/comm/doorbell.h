@@ -2,6 +2,7 @@
 #define MTLM_DOORBELL_H
 
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A doorbell lets the ranks of a host wake each other's communication threads.
@@ -25,6 +26,9 @@ uint32_t mtlm_doorbell_rings(const struct mtlm_doorbell *bell);
  * (mtlm_now_ns()), or sometimes earlier. */
 void mtlm_doorbell_wait(const struct mtlm_doorbell *bell, uint32_t rings,
                         int64_t until_ns);
+
+/* Returns whether this rank can wake all `ranks` of a job. */
+bool mtlm_doorbell_reaches(const struct mtlm_doorbell *bell, int ranks);
 
 /* Rings this rank's own bell.  Any thread. */
 void mtlm_doorbell_ring(struct mtlm_doorbell *bell);

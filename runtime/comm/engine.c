@@ -18,15 +18,24 @@
  * time since the event, at most MAX_NAP.  Data from StarPU and messages from
  * ranks of the same host wake the thread at once.  So any other message is seen
  * within an eighth of the time it was waited for, and a long wait costs almost
- * nothing.  A device wakes nobody, and layers wait for its collectives: while
- * some are in flight, the thread sleeps at most MAX_DEVICE_NAP.  With nothing
- * to poll for, the thread wakes every MTLM_IDLE_NAP_NS. */
+ * nothing.  Where only messages that wake the thread are in flight, it sleeps
+ * as long as it has waited, which halves what it takes of a core.  A device
+ * wakes nobody, and layers wait for its collectives: while some are in flight,
+ * the thread sleeps at most MAX_DEVICE_NAP.  With nothing to poll for, the
+ * thread wakes every MTLM_IDLE_NAP_NS. */
 enum {
     MIN_NAP_NS = 20000,
     MAX_NAP_NS = 5000000,
     MAX_DEVICE_NAP_NS = 50000,
-    NAP_SHARE = 8
+    NAP_SHARE = 8,
+    RUNG_NAP_SHARE = 1
 };
+
+/* MPI may need more than one poll for a message that was announced.  Where an
+ * event came after more than FEW_LOOKS, without a ring, the ranks' rings are
+ * not trusted for the next TRUST_AFTER events: MPI moves messages piece by
+ * piece. */
+enum { FEW_LOOKS = 3, TRUST_AFTER = 32 };
 
 /* Notes the start of a message; a modelled transfer is part of the message. */
 static void note_start(struct mtlm_transfer *transfer)
@@ -177,6 +186,30 @@ static bool device_flies(const struct mtlm_engine *engine)
     return false;
 }
 
+/* Whether ranks wake this one for all that is in flight: the ranks of the host
+ * are all, and no step of an MPI collective goes unannounced. */
+static bool is_rung(const struct mtlm_engine *engine)
+{
+    const struct mtlm_ranks *ranks = engine->config.ranks;
+
+    if (engine->doubt > 0)
+        return false;
+    for (const struct mtlm_transfer *r = engine->flying.head; r; r = r->next)
+        if (mtlm_message_is_collective(r->message.kind) && !r->pair_sum)
+            return false;
+    return mtlm_doorbell_reaches(ranks->bell, ranks->size);
+}
+
+/* Notes a look of the thread; rung: a bell had rung, or rings by now. */
+static void note_look(struct mtlm_engine *engine, bool event, bool rung)
+{
+    if (event && !rung && engine->looks > FEW_LOOKS)
+        engine->doubt = TRUST_AFTER;
+    else if (event && engine->doubt > 0)
+        engine->doubt--;
+    engine->looks = event || rung ? 0 : engine->looks + 1;
+}
+
 /* Sleeps until the bell rings, at most for the polling interval; expecting: a
  * message may arrive. */
 static void sleep_until_rung(struct mtlm_engine *engine, uint32_t rings,
@@ -184,7 +217,9 @@ static void sleep_until_rung(struct mtlm_engine *engine, uint32_t rings,
 {
     const int64_t now = mtlm_now_ns();
     const int64_t most = device_flies(engine) ? MAX_DEVICE_NAP_NS : MAX_NAP_NS;
-    int64_t wait = (now - engine->last_event_ns) / NAP_SHARE, until;
+    int64_t wait = (now - engine->last_event_ns)
+                   / (is_rung(engine) ? RUNG_NAP_SHARE : NAP_SHARE),
+            until;
 
     wait = wait < MIN_NAP_NS ? MIN_NAP_NS : wait;
     until = now + (wait < most ? wait : most);
@@ -233,6 +268,7 @@ static void *run_thread(void *arg)
 
     prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); /* otherwise sleeps end 50 us late */
     engine->last_event_ns = mtlm_now_ns();
+    engine->doubt = TRUST_AFTER;
     mtlm_engine_stall_note(engine, true);
     for (;;) {
         const uint32_t rings = mtlm_doorbell_rings(engine->config.ranks->bell);
@@ -256,7 +292,8 @@ static void *run_thread(void *arg)
         }
         mtlm_mpi_turn_end();
         mtlm_engine_stall_note(engine, event);
-        /* MPI may need more than one poll for a peer's message. */
+        note_look(engine, event,
+                  mtlm_doorbell_rings(engine->config.ranks->bell) != seen);
         if (event || rings != seen)
             engine->last_event_ns = mtlm_now_ns();
         seen = rings;

@@ -35,6 +35,8 @@ struct mtlm_engine {
     int collectives_flying;    /* issued, not handed back */
     struct mtlm_tickets tickets;
     struct mtlm_arrivals *arrivals; /* NULL: nobody asks for announcements */
+    int looks;                      /* since the last event or ring */
+    int doubt;                      /* events until rings are trusted */
     int64_t last_event_ns;          /* last event, or last ring of the bell */
     int64_t waiting_ns;             /* begin of the wait for peers */
     int64_t stall_ns;  /* length of the wait before the next message */

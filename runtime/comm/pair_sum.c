@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "runtime/base/memory.h"
@@ -19,6 +20,7 @@ struct mtlm_pair_sum {
     int bytes;         /* of an element */
     int piece;         /* elements of a piece; the last may have less */
     int posted, added; /* elements */
+    bool received;     /* the piece to add */
     char *arrived;     /* [FLYING * piece], or [n] if that is less */
     MPI_Request request[FLYING][2];
 };
@@ -89,17 +91,24 @@ static enum mtlm_pair_sum_state end_sum(struct mtlm_pair_sum *e)
     return MTLM_PAIR_SUM_ENDS;
 }
 
-/* A piece is added after it was sent, for the sum may replace what is sent. */
+/* A piece is added after it was sent, for the sum may replace what is sent. The
+ * other rank has sent a piece once this rank has received the piece: it is told
+ * so. */
 enum mtlm_pair_sum_state mtlm_pair_sum_test(struct mtlm_pair_sum *e)
 {
     const struct mtlm_pair_sum_config *c = &e->config;
     const int at = e->added, n = smaller(e->piece, c->n - at);
+    MPI_Request *request = e->request[turn_of(e, at)];
     int done;
 
-    MTLM_CHECK_MPI(
-        MPI_Testall(2, e->request[turn_of(e, at)], &done, MPI_STATUSES_IGNORE));
+    MTLM_CHECK_MPI(MPI_Test(&request[e->received], &done, MPI_STATUS_IGNORE));
     if (!done)
         return MTLM_PAIR_SUM_WAITS;
+    if (!e->received) {
+        e->received = true;
+        return MTLM_PAIR_SUM_MOVES;
+    }
+    e->received = false;
     MTLM_CHECK_MPI(MPI_Reduce_local(arrived_at(e, at),
                                     (char *) c->sum + offset_of(e, at), n,
                                     c->type, c->op));

@@ -29,7 +29,7 @@ struct mtlm_pair_sum_config {
 
 enum mtlm_pair_sum_state {
     MTLM_PAIR_SUM_WAITS, /* for the other rank */
-    MTLM_PAIR_SUM_MOVES, /* a piece was added, and more are to come */
+    MTLM_PAIR_SUM_MOVES, /* a piece was received, or added, and not all are */
     MTLM_PAIR_SUM_ENDS
 };
 
@@ -37,7 +37,7 @@ enum mtlm_pair_sum_state {
 struct mtlm_pair_sum *mtlm_pair_sum_start(
     const struct mtlm_pair_sum_config *config);
 
-/* Adds a piece that has arrived, if there is one, and posts another.  Waits for
+/* Receives a piece, or adds one that has arrived, and posts another.  Waits for
  * nothing.  Frees sum at its end. */
 enum mtlm_pair_sum_state mtlm_pair_sum_test(struct mtlm_pair_sum *sum);
 

@@ -129,7 +129,7 @@ static void start_pair_sum(struct mpi *mpi, struct mtlm_transfer *transfer)
     transfer->pair_sum = mtlm_pair_sum_start(&config);
 }
 
-/* Wakes both ranks, for a piece more to add and to send. */
+/* Wakes both ranks: a piece was received, or added, and there is more to do. */
 static bool test_pair_sum(const struct mtlm_ranks *ranks,
                           struct mtlm_transfer *transfer)
 {
@@ -210,6 +210,9 @@ static bool test(struct mtlm_transport *transport,
     if (is_pair_sum(ranks, &transfer->message))
         return test_pair_sum(ranks, transfer);
     MTLM_CHECK_MPI(MPI_Test(&transfer->mpi, &done, MPI_STATUS_IGNORE));
+    if (done && transfer->message.kind == MTLM_RECV) /* so it was sent */
+        mtlm_doorbell_ring_rank(ranks->bell, ranks->p2p,
+                                transfer->message.peer);
     /* MPI leaves the block at the begin of the buffer. */
     if (done && scatters_in_place(ranks, transfer)
         && transfer->into != transfer->buffer)
