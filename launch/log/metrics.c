@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@
 struct mtlm_metrics {
     struct mtlm_append_file *lines; /* or NULL */
     struct mtlm_tfevents *events;   /* or NULL */
+    bool trained;                   /* a step came */
 };
 
 /* A number of a step.  name: in the JSON line.  tag: in TensorBoard,
@@ -242,6 +244,9 @@ void mtlm_metrics_step(struct mtlm_metrics *metrics,
     n = fields_of(step, field);
     if (metrics->lines)
         put_step(metrics, step->iteration, wall_seconds(), field, n);
+    if (metrics->events && !metrics->trained)
+        mtlm_tfevents_start(metrics->events, wall_seconds(), step->iteration);
+    metrics->trained = true;
     if (metrics->events)
         put_event(metrics, step->iteration, wall_seconds(), field, n);
 }

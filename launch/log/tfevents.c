@@ -56,22 +56,26 @@ static void put_record(struct mtlm_tfevents *events, struct mtlm_wire *event)
     mtlm_wire_free(event);
 }
 
-static void put_version(struct mtlm_tfevents *events, double time)
+/* Writes the version before the first event. */
+static void begin_file(struct mtlm_tfevents *events, double time)
 {
     struct mtlm_wire event = {.n = 0};
 
+    if (events->begun)
+        return;
+    events->begun = true;
     mtlm_wire_double(&event, 1, time);
     mtlm_wire_text(&event, 3, "brain.Event:2");
     put_record(events, &event);
 }
 
-/* A session that starts at a step: TensorBoard forgets what earlier files have
- * of this step and later. */
-static void put_start(struct mtlm_tfevents *events, double time, int64_t step)
+void mtlm_tfevents_start(struct mtlm_tfevents *events, double time,
+                         int64_t step)
 {
     enum { START = 1 };
     struct mtlm_wire event = {.n = 0}, log = {.n = 0};
 
+    begin_file(events, time);
     mtlm_wire_number(&log, 1, START);
     mtlm_wire_double(&event, 1, time);
     mtlm_wire_number(&event, 2, (uint64_t) step);
@@ -104,11 +108,7 @@ void mtlm_tfevents_add(struct mtlm_tfevents *events, double time, int64_t step,
 {
     struct mtlm_wire event = {.n = 0}, summary = {.n = 0}, part = {.n = 0};
 
-    if (!events->begun) {
-        put_version(events, time);
-        put_start(events, time, step);
-    }
-    events->begun = true;
+    begin_file(events, time);
     for (size_t i = 0; i < n; i++) {
         mtlm_wire_text(&part, 1, scalar[i].tag);
         mtlm_wire_float(&part, 2, (float) scalar[i].value);

@@ -23,6 +23,11 @@ struct mtlm_scalar {
 struct mtlm_tfevents *mtlm_tfevents_open(const char *dir,
                                          struct mtlm_error *err);
 
+/* Says that training begins at a step: TensorBoard forgets what earlier files
+ * of the directory have of this step and later. */
+void mtlm_tfevents_start(struct mtlm_tfevents *events, double time,
+                         int64_t step);
+
 /* Writes one event of n scalars.  time: seconds since 1970.  A failed write is
  * reported on stderr and ends no training (launch/log/append_file.h). */
 void mtlm_tfevents_add(struct mtlm_tfevents *events, double time, int64_t step,

@@ -354,10 +354,14 @@ int mtlm_options_stored_take(struct mtlm_options *options,
                               "%s was saved with --%.60s, which this program "
                               "does not know; the option is left out",
                               path, name);
-        else if ((is_taken(options, option)
-                  || is_of_moved_tokenizer(options, option, others))
-                 && set_value(options, option, text, path, err) < 0)
-            return -1;
+        else if (is_taken(options, option)) {
+            if (set_value(options, option, text, path, err) < 0)
+                return -1;
+        } else if (is_of_moved_tokenizer(options, option, others)) {
+            if (set_value(options, option, text, path, err) < 0)
+                return -1;
+            mtlm_options_note(options, "--%s %s of %s stays", name, text, path);
+        }
     }
     return 0;
 }

@@ -15,6 +15,7 @@
 #include "launch/trace/summarize.h"
 #include "runtime/base/standard_output.h"
 #include "runtime/machine/machine.h"
+#include "runtime/machine/plugin.h"
 
 /* Maximum number of evaluated iterations; draws of the times of messages, of at
  * most so many nodes. */
@@ -110,7 +111,8 @@ static struct mtlm_trace_summary *evaluate_run(
     int last)
 {
     const struct mtlm_policy_advice advice = mtlm_policy_advice();
-    const bool holds = strcmp(mtlm_machine_policy(), "mtlm") == 0;
+    const bool holds = strcmp(mtlm_machine_policy(), "mtlm") == 0
+                       && !mtlm_plugin_hold_is_off();
     const struct mtlm_evaluate_program job = {
         .program = (const struct mtlm_program *const *) e->program,
         .n = e->ranks,

@@ -145,10 +145,16 @@ void mtlm_gathered_meet(struct mtlm_gathered *g)
     g->edge = mtlm_trace_edges_between(g->record, g->n, g->edge, &g->n_edges);
 }
 
-void mtlm_gathered_free(struct mtlm_gathered *g)
+void mtlm_gathered_forget(struct mtlm_gathered *g)
 {
-    free(g->record);
     free(g->edge);
     free(g->use);
     free(g->data);
+    *g = (struct mtlm_gathered){.record = g->record, .n = g->n};
+}
+
+void mtlm_gathered_free(struct mtlm_gathered *g)
+{
+    mtlm_gathered_forget(g);
+    free(g->record);
 }

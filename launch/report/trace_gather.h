@@ -29,6 +29,9 @@ void mtlm_gathered_add(struct mtlm_gathered *g, int rank,
 /* Adds the edges between ranks.  Call once all ranks are added. */
 void mtlm_gathered_meet(struct mtlm_gathered *g);
 
+/* Frees all entries but the records. */
+void mtlm_gathered_forget(struct mtlm_gathered *g);
+
 /* Frees all entries. */
 void mtlm_gathered_free(struct mtlm_gathered *g);
 

@@ -31,7 +31,7 @@ build_starpu() {
     if starpu_outdated "$STARPU_PREFIX"; then
         DEFAULT_FLAVOUR=${STARPU_PREFIX##*-}
         STARPU_PREFIX=
-    elif [ ! -d "$STARPU_PREFIX/lib" ]; then
+    elif [ ! -d "$STARPU_PREFIX/lib" ] && [ ! -d "$STARPU_PREFIX/lib64" ]; then
         STARPU_PREFIX=
     fi
 }
@@ -45,7 +45,7 @@ build_make() {
     cd "$ROOT"
     mkdir -p build && [ -w build ] || die "cannot write to $ROOT/build"
     : >"$log"
-    if [ "$(build_prefix)" != "$STARPU_PREFIX" ] \
+    if [ "$(readlink -m "$(build_prefix)")" != "$(readlink -m "$STARPU_PREFIX")" ] \
         || { [ -n "$1" ] && [ "$(cat "$RECORD" 2>/dev/null)" != "$record" ]; } \
         || ! build_simgrid_known; then
         rm -f "$RECORD"

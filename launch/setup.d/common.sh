@@ -3,6 +3,7 @@
 
 # All scripts speak to a log that a mail can carry: no translations.
 export LC_ALL=C
+unset CDPATH # cd would print, and go elsewhere
 
 say() {
     printf '%s\n' "$*"
@@ -50,7 +51,8 @@ jobs_default() {
 cuda_there() {
     local home=${CUDA_HOME:-/usr/local/cuda}
     [ -x "$home/bin/nvcc" ] && [ -e "$home/include/cublasLt.h" ] \
-        && [ -e "$home/lib64/libcudart.so" ]
+        && { compgen -G "$home/lib*/libcudart.so" \
+            || compgen -G "$home/lib/*-linux-gnu/libcudart.so"; } >/dev/null
 }
 
 # step TEXT LOG COMMAND...: runs COMMAND with its output in LOG (appended),

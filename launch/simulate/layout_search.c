@@ -212,20 +212,26 @@ static struct extent find_extent(const struct mtlm_execution *run, int program,
 }
 
 /* Returns by how much a microbatch makes the iteration longer: the mean time
- * between two microbatches of the middle third.  phased: all F come before all
- * B, so a microbatch makes both phases longer. */
-static double mean_step(const struct mtlm_execution *run, int program,
-                        int64_t microbatches, bool phased)
+ * between two microbatches of the middle third on the last rank.  phased: all F
+ * come before all B, of one stage of a rank after the other.  Then a microbatch
+ * makes each of these phases longer; the first rank has the pace of B. */
+static double mean_step(const struct mtlm_execution *run,
+                        const struct mtlm_layout *layout, int64_t microbatches,
+                        bool phased)
 {
     const int64_t first = microbatches / 3, last = 2 * microbatches / 3;
-    const struct extent a = find_extent(run, program, first);
-    const struct extent b = find_extent(run, program, last);
-    const int64_t backward = phased ? b.end_ns - a.end_ns : 0;
+    const int64_t forward = find_extent(run, layout->pp - 1, last).begin_ns
+                            - find_extent(run, layout->pp - 1, first).begin_ns;
+    const double step = 1e-9 / (last - first);
 
-    return 1e-9 * (b.begin_ns - a.begin_ns + backward) / (last - first);
+    if (!phased)
+        return step * forward;
+    return step * layout->virtual_stages
+           * (forward + find_extent(run, 0, last).end_ns
+              - find_extent(run, 0, first).end_ns);
 }
 
-/* Whether a rank keeps all microbatches: it runs all F before all B. */
+/* Whether ranks keep all microbatches: they run all F before all B. */
 static bool is_phased(const struct mtlm_program_config *config,
                       const struct mtlm_published *published)
 {
@@ -238,7 +244,9 @@ static bool is_phased(const struct mtlm_program_config *config,
     if (published)
         return published->memory(&size) >= size.m;
     window = mtlm_ring_windows(config);
-    phased = window[0].w >= size.m;
+    phased = true;
+    for (int k = 0; k < mtlm_layout_stages(&config->layout); k++)
+        phased = phased && window[k].w >= size.m;
     free(window);
     return phased;
 }
@@ -265,15 +273,17 @@ static bool simulate_config(const struct search *s,
     const int64_t m = config.microbatches;
     const struct mtlm_published *published = order_of(s, &config);
     const bool phased = is_phased(&config, published);
-    const double memory = phased ? whole_memory(&config) : 0;
     const int64_t least = fmax(FEW_MICROBATCHES, 3 * f->pp);
     /* Some orders are for multiples of the ranks. */
     const int64_t few = (least + f->pp - 1) / f->pp * f->pp;
     struct mtlm_box_order order;
     struct mtlm_folded_run run;
+    double memory = 0;
     bool fits;
 
     f->whole = whole || f->tasks <= MANY_TASKS || m <= few;
+    if (!f->whole && phased)
+        memory = whole_memory(&config);
     if (!f->whole)
         config.microbatches = few;
     if (published) {
@@ -288,7 +298,7 @@ static bool simulate_config(const struct search *s,
         f->seconds = 1e-9 * run.execution.makespan_ns;
         if (!f->whole)
             f->seconds += (m - config.microbatches)
-                          * mean_step(&run.execution, f->pp - 1,
+                          * mean_step(&run.execution, &config.layout,
                                       config.microbatches, phased);
     }
     mtlm_folded_run_free(&run);

@@ -38,14 +38,16 @@ static bool needs_no_disk(const struct mtlm_options *options,
 /* Returns an option about a disk that the command line gives, or NULL. */
 static const char *option_of_disk(const struct mtlm_options *options)
 {
-    static const enum mtlm_option_id of_disk[] = {
-        MTLM_OPT_OFFLOAD_MEMORY, MTLM_OPT_OFFLOAD_DIR, MTLM_OPT_OFFLOAD_HOST};
+    static const enum mtlm_option_id of_disk[] = {MTLM_OPT_OFFLOAD_MEMORY,
+                                                  MTLM_OPT_OFFLOAD_DIR};
 
-    for (int i = 0; i < 3; i++)
+    if (options->offload != MTLM_OFFLOAD_AUTO)
+        return "offload";
+    for (int i = 0; i < 2; i++)
         if (mtlm_options_source(options, of_disk[i])
             == MTLM_SOURCE_COMMAND_LINE)
             return mtlm_option_name(of_disk[i]);
-    return options->offload == MTLM_OFFLOAD_AUTO ? NULL : "offload";
+    return NULL;
 }
 
 /* Refuses what has no model of a disk. */

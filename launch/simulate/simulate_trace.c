@@ -213,9 +213,10 @@ static struct mtlm_trace_summary *summarize_all(
         return mtlm_trace_summarize(t->all.record, t->all.n, info);
     about.edge = NULL;
     about.n_edges = 0;
-    for (int i = 0; i < p->folded; i++)
+    for (int i = 0; i < p->folded; i++) {
         add_program(&whole, i);
-    mtlm_gathered_meet(&whole.all);
+        mtlm_gathered_forget(&whole.all);
+    }
     summary = mtlm_trace_summarize(whole.all.record, whole.all.n, &about);
     mtlm_gathered_free(&whole.all);
     return summary;

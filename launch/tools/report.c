@@ -191,14 +191,16 @@ static int check_output(const struct report_options *options, const char *name,
 /* Refuses to replace what is no picture: FILE may have been forgotten. */
 static int check_picture(const char *path, struct mtlm_error *err)
 {
-    FILE *file = fopen(path, "re");
     struct stat there;
+    FILE *file = NULL;
     int first = EOF;
 
-    if (file && fstat(fileno(file), &there) == 0 && S_ISREG(there.st_mode))
+    if (stat(path, &there) == 0 && S_ISREG(there.st_mode))
+        file = fopen(path, "re");
+    if (file) {
         first = getc(file);
-    if (file)
         fclose(file);
+    }
     if (first == EOF || first == '<')
         return 0;
     return mtlm_error_set(

@@ -142,6 +142,13 @@ static void find_chains(const struct mtlm_trace_records *records,
     free(begin);
 }
 
+/* Whether averages have iteration k of the list. */
+static bool stands(const struct mtlm_trace_summary *summary, size_t k)
+{
+    return summary->windows ? summary->iteration[k].counts
+                            : k + 1 == summary->n_iterations;
+}
+
 /* Fills in the work per iteration, and the mean work of each rank over the
  * iterations that count. */
 static void find_work(const struct mtlm_trace_records *records,
@@ -162,7 +169,7 @@ static void find_work(const struct mtlm_trace_records *records,
     for (size_t k = 0; k < summary->n_iterations; k++) {
         struct mtlm_trace_iteration *e = &summary->iteration[k];
         const int64_t *mine = work + (size_t) (e->iteration - first) * ranks;
-        const bool counts = e->counts || !summary->windows;
+        const bool counts = stands(summary, k);
 
         counted += counts;
         for (int r = 0; r < ranks; r++) {
@@ -181,7 +188,7 @@ static void find_work(const struct mtlm_trace_records *records,
     free(work);
 }
 
-/* Averages over the iterations that count, or over all if none counts. */
+/* Averages over the iterations that count, or takes the last if none counts. */
 static void average_paths(struct mtlm_trace_summary *summary, bool paths)
 {
     int n = 0;
@@ -190,7 +197,7 @@ static void average_paths(struct mtlm_trace_summary *summary, bool paths)
     for (size_t k = 0; k < summary->n_iterations; k++) {
         const struct mtlm_trace_iteration *e = &summary->iteration[k];
 
-        if (summary->windows && !e->counts)
+        if (!stands(summary, k))
             continue;
         n++;
         summary->work_ns += e->work_ns;

@@ -33,8 +33,8 @@ enum {
 
 /* MPI may need more than one poll for a message that was announced.  Where an
  * event came after more than FEW_LOOKS, without a ring, the ranks' rings are
- * not trusted for the next TRUST_AFTER events: MPI moves messages piece by
- * piece. */
+ * not trusted until TRUST_AFTER events came with a ring: MPI moves messages
+ * piece by piece. */
 enum { FEW_LOOKS = 3, TRUST_AFTER = 32 };
 
 /* Notes the start of a message; a modelled transfer is part of the message. */
@@ -144,11 +144,13 @@ static bool test_flying(struct mtlm_engine *engine)
 
     while (*at) {
         struct mtlm_transport *transport = (*at)->transport;
+        const int pieces = (*at)->pieces;
 
         if (transport->test(transport, *at)) {
             transferred(engine, mtlm_queue_take(&engine->flying, at));
             any = true;
         } else {
+            any |= (*at)->pieces != pieces;
             at = &(*at)->next;
         }
     }
@@ -195,17 +197,17 @@ static bool is_rung(const struct mtlm_engine *engine)
     if (engine->doubt > 0)
         return false;
     for (const struct mtlm_transfer *r = engine->flying.head; r; r = r->next)
-        if (mtlm_message_is_collective(r->message.kind) && !r->pair_sum)
+        if (!r->rung)
             return false;
     return mtlm_doorbell_reaches(ranks->bell, ranks->size);
 }
 
-/* Notes a look of the thread; rung: a bell had rung, or rings by now. */
+/* Notes a look of the thread; rung: the bell rang before. */
 static void note_look(struct mtlm_engine *engine, bool event, bool rung)
 {
     if (event && !rung && engine->looks > FEW_LOOKS)
         engine->doubt = TRUST_AFTER;
-    else if (event && engine->doubt > 0)
+    else if (event && rung && engine->doubt > 0)
         engine->doubt--;
     engine->looks = event || rung ? 0 : engine->looks + 1;
 }
@@ -272,7 +274,7 @@ static void *run_thread(void *arg)
     mtlm_engine_stall_note(engine, true);
     for (;;) {
         const uint32_t rings = mtlm_doorbell_rings(engine->config.ranks->bell);
-        bool event;
+        bool event, rung;
 
         mtlm_mpi_turn_take();
         event = empty_inbox(engine, &quit);
@@ -281,6 +283,7 @@ static void *run_thread(void *arg)
         event |= mtlm_arrivals_exchange(engine->arrivals);
         event |= end_delays(engine);
         event |= issue_collectives(engine);
+        rung = mtlm_doorbell_rings(engine->config.ranks->bell) != seen;
         event |= test_flying(engine);
         if (quit && !engine->flying.n && !engine->delayed.n
             && !engine->sequencer.ready.n) {
@@ -292,8 +295,7 @@ static void *run_thread(void *arg)
         }
         mtlm_mpi_turn_end();
         mtlm_engine_stall_note(engine, event);
-        note_look(engine, event,
-                  mtlm_doorbell_rings(engine->config.ranks->bell) != seen);
+        note_look(engine, event, rung);
         if (event || rings != seen)
             engine->last_event_ns = mtlm_now_ns();
         seen = rings;

@@ -27,6 +27,8 @@ struct mtlm_transfer {
         struct mtlm_pair_sum *pair_sum;
         void *event; /* cudaEvent_t */
     };
+    bool rung;  /* ranks of the host ring for each step of the transport */
+    int pieces; /* of a sum, received or added so far */
     struct mtlm_transfer *next; /* in exactly one queue */
 };
 

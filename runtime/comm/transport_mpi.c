@@ -129,7 +129,7 @@ static void start_pair_sum(struct mpi *mpi, struct mtlm_transfer *transfer)
     transfer->pair_sum = mtlm_pair_sum_start(&config);
 }
 
-/* Wakes both ranks: a piece was received, or added, and there is more to do. */
+/* Wakes the other rank: a piece was received, or added. */
 static bool test_pair_sum(const struct mtlm_ranks *ranks,
                           struct mtlm_transfer *transfer)
 {
@@ -138,9 +138,9 @@ static bool test_pair_sum(const struct mtlm_ranks *ranks,
 
     if (state == MTLM_PAIR_SUM_MOVES) {
         mtlm_activity_progress(); /* a long sum is no silence */
+        transfer->pieces++;
         mtlm_doorbell_ring_all(ranks->bell,
                                ranks->group[transfer->message.group]);
-        mtlm_doorbell_ring(ranks->bell);
     }
     return state == MTLM_PAIR_SUM_ENDS;
 }
@@ -185,6 +185,8 @@ static void issue(struct mtlm_transport *transport,
     const MPI_Datatype type = datatype(m->dtype);
     const int n = (int) m->count;
 
+    transfer->rung =
+        !mtlm_message_is_collective(m->kind) || is_pair_sum(ranks, m);
     if (m->kind == MTLM_RECV) {
         MTLM_CHECK_MPI(MPI_Irecv(transfer->buffer, n, type, m->peer, m->tag,
                                  ranks->p2p, &transfer->mpi));
@@ -210,7 +212,9 @@ static bool test(struct mtlm_transport *transport,
     if (is_pair_sum(ranks, &transfer->message))
         return test_pair_sum(ranks, transfer);
     MTLM_CHECK_MPI(MPI_Test(&transfer->mpi, &done, MPI_STATUS_IGNORE));
-    if (done && transfer->message.kind == MTLM_RECV) /* so it was sent */
+    /* The message was sent, too. */
+    if (done && transfer->message.kind == MTLM_RECV
+        && mtlm_doorbell_reaches(ranks->bell, ranks->size))
         mtlm_doorbell_ring_rank(ranks->bell, ranks->p2p,
                                 transfer->message.peer);
     /* MPI leaves the block at the begin of the buffer. */

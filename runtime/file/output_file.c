@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +20,9 @@
 enum { BUFFER_BYTES = 1 << 20 };
 
 struct mtlm_output_file {
-    /* temporary: NULL once removed, and if bytes go to the path itself */
-    char *path, *temporary;
+    /* name: in messages.  path: of the file.  temporary: NULL once removed, and
+     * if bytes go to the path itself */
+    char *name, *path, *temporary;
     int fd;       /* -1 once finished */
     char *buffer; /* [BUFFER_BYTES] the first `held` are unwritten */
     size_t held;
@@ -30,7 +32,7 @@ static int failed(const struct mtlm_output_file *file, const char *what,
                   struct mtlm_error *err)
 {
     return mtlm_error_set(err, MTLM_EXIT_IO, "cannot %s %s: %s", what,
-                          file->path, strerror(errno));
+                          file->name, strerror(errno));
 }
 
 /* Makes a unique name: another process may write the same file. */
@@ -47,16 +49,24 @@ static void open_temporary(struct mtlm_output_file *file)
     }
 }
 
+/* Whether the path is of the system.  /dev/stdout leads to a file that a shell
+ * has opened: no such file is replaced. */
+static bool is_of_system(const char *path)
+{
+    return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
+}
+
 /* Returns the path of the file that a link leads to, else the path itself, new
- * text.  /dev/stdout leads to a file that a shell has opened: no such file is
- * replaced. */
+ * text. */
 static char *resolve_link(const char *path)
 {
-    char *target = realpath(path, NULL);
+    char *target = realpath(path, NULL), link[PATH_MAX];
+    const ssize_t n = readlink(path, link, sizeof(link) - 1);
     struct stat there;
 
+    link[n < 0 ? 0 : n] = '\0';
     if (target && stat(target, &there) == 0 && S_ISREG(there.st_mode)
-        && strncmp(path, "/dev/", 5) && strncmp(path, "/proc/", 6))
+        && !is_of_system(path) && !is_of_system(link))
         return target;
     free(target);
     return mtlm_strdup(path);
@@ -67,6 +77,7 @@ struct mtlm_output_file *mtlm_output_file_create(const char *path,
 {
     struct mtlm_output_file *file = mtlm_calloc(1, sizeof(*file));
 
+    file->name = mtlm_strdup(path);
     file->path = resolve_link(path);
     file->fd = -1;
     if (mtlm_disk_is_replaced(file->path))
@@ -164,6 +175,7 @@ void mtlm_output_file_destroy(struct mtlm_output_file *file)
     free(file->buffer);
     free(file->temporary);
     free(file->path);
+    free(file->name);
     free(file);
 }
 

@@ -24,7 +24,7 @@ int mtlm_output_file_write(struct mtlm_output_file *file, const void *data,
 int mtlm_output_file_finish(struct mtlm_output_file *file,
                             struct mtlm_error *err);
 
-/* Removes the file that publish() replaces, before. */
+/* Removes the file that publish() would replace. */
 int mtlm_output_file_clear(const struct mtlm_output_file *file,
                            struct mtlm_error *err);
 

@@ -58,8 +58,7 @@ const char *mtlm_plugin_wanted(void)
     return named() ? named() : preferred;
 }
 
-/* Whether MTLM_HOLD turns the waits off. */
-static bool holds_nothing(void)
+bool mtlm_plugin_hold_is_off(void)
 {
     const char *share = getenv("MTLM_HOLD");
     char *end;
@@ -70,7 +69,7 @@ static bool holds_nothing(void)
 bool mtlm_plugin_holds(void)
 {
     return strcmp(mtlm_plugin_wanted(), MTLM_HOLD_POLICY) == 0
-           && !holds_nothing();
+           && !mtlm_plugin_hold_is_off();
 }
 
 bool mtlm_plugin_is_free(void)

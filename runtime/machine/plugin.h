@@ -20,6 +20,9 @@ const char *mtlm_plugin_wanted(void);
 /* Returns whether that policy has the hold rule: workers wait for messages. */
 bool mtlm_plugin_holds(void);
 
+/* Returns whether the variable MTLM_HOLD turns that rule off. */
+bool mtlm_plugin_hold_is_off(void);
+
 /* Returns whether a policy may be preferred: the environment names neither a
  * policy nor a library, and StarPU's workers poll, as the hold rule needs. */
 bool mtlm_plugin_is_free(void);

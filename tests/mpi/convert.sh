@@ -301,7 +301,7 @@ special words.there '- - 3'
 # stopped INPUT
 stopped() {
     (ulimit -f 100 && exec env LD_PRELOAD="${program%/*}/tests/mpi/slow_disk.so" \
-        SLOW_PATH=/none SLOW_OPEN=1000 "$convert" --input "$1" --output "$PWD/none" \
+        SLOW_PATH=/none SLOW_OPEN=$((1000 * TIME_SCALE)) "$convert" --input "$1" --output "$PWD/none" \
         >said 2>err </dev/null) &
     within 60 compgen -G 'none*' >/dev/null || fail "$1: nothing begun"
     kill -TERM $!

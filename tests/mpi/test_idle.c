@@ -6,6 +6,7 @@
 
 #include "config.h"
 
+#include <limits.h>
 #include <linux/futex.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -115,6 +116,29 @@ static void test_what_arrives_is_delivered_at_once(void)
     expect(late[TIMES / 2] < LATE_S, "delivered after %g s", late[TIMES / 2]);
 }
 
+/* Ranks of a host wake each other.  Once that has gone well for some messages,
+ * a thread that waits for 0.1 s sleeps as long as it has waited: 29 naps.  Of
+ * an eighth each they would be 67. */
+static void test_a_wait_for_a_ring_takes_few_looks(void)
+{
+    enum { FIRST = 40, ROUNDS = 5, MOST = 45 };
+    int least = INT_MAX;
+
+    for (int i = 0; i < FIRST; i++)
+        transfer();
+    for (int i = 0; i < ROUNDS; i++) {
+        const int before = naps;
+
+        if (rank != RECEIVER)
+            usleep(100000);
+        transfer();
+        least = naps - before < least ? naps - before : least;
+    }
+    printf("rank %d: %d naps in 0.1 s\n", rank, least);
+    if (rank == RECEIVER)
+        expect(least < MOST, "%d naps in 0.1 s", least);
+}
+
 static void test_a_pending_receive_costs_next_to_nothing(void)
 {
     double cpu;
@@ -142,6 +166,7 @@ int main(int argc, char **argv)
     handle = mtlm_data_register(&sent_s, 1, MTLM_F64, "time");
     start_engine(MTLM_ORDER_BY_LEADER, 0, NULL);
     test_what_arrives_is_delivered_at_once();
+    test_a_wait_for_a_ring_takes_few_looks();
     stop_engine();
     test_a_pending_receive_costs_next_to_nothing();
     starpu_data_unregister(handle);
