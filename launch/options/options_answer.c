@@ -12,9 +12,9 @@
 #include "launch/options/options_argp.h"
 #include "launch/options/options_parse.h"
 #include "launch/options/options_print.h"
-#include "runtime/file/ini_file.h"
 #include "models/presets.h"
 #include "runtime/base/memory.h"
+#include "runtime/file/ini_file.h"
 
 static void print_usage(FILE *out)
 {

@@ -348,20 +348,22 @@ int mtlm_options_stored_take(struct mtlm_options *options,
     {
         const int option = mtlm_option_find(name);
         const char *text = json_string_value(value);
+        bool moved;
 
-        if (option < 0 || !is_other(option) || !text)
+        if (option < 0 || !is_other(option) || !text) {
             mtlm_options_note(options,
                               "%s was saved with --%.60s, which this program "
                               "does not know; the option is left out",
                               path, name);
-        else if (is_taken(options, option)) {
-            if (set_value(options, option, text, path, err) < 0)
-                return -1;
-        } else if (is_of_moved_tokenizer(options, option, others)) {
-            if (set_value(options, option, text, path, err) < 0)
-                return -1;
-            mtlm_options_note(options, "--%s %s of %s stays", name, text, path);
+            continue;
         }
+        moved = !is_taken(options, option);
+        if (moved && !is_of_moved_tokenizer(options, option, others))
+            continue;
+        if (set_value(options, option, text, path, err) < 0)
+            return -1;
+        if (moved)
+            mtlm_options_note(options, "--%s %s of %s stays", name, text, path);
     }
     return 0;
 }

@@ -290,6 +290,14 @@ static bool is_empty(const char *path)
     return !entry;
 }
 
+static int refuse_occupied(const char *output, struct mtlm_error *err)
+{
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "%s exists and is not an empty directory; choose "
+                          "another one",
+                          output);
+}
+
 /* Refuses an output that commit_output() cannot replace. */
 static int check_free(const char *output, struct mtlm_error *err)
 {
@@ -300,12 +308,9 @@ static int check_free(const char *output, struct mtlm_error *err)
     if (S_ISLNK(there.st_mode))
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "%s is a link; choose a directory", output);
-    if (S_ISDIR(there.st_mode) && is_empty(output))
-        return 0;
-    return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                          "%s exists and is not an empty directory; choose "
-                          "another one",
-                          output);
+    return S_ISDIR(there.st_mode) && is_empty(output)
+               ? 0
+               : refuse_occupied(output, err);
 }
 
 /* Creates the temporary directory that is renamed to the output. */
@@ -351,10 +356,7 @@ static int commit_output(const struct exporting *out, struct mtlm_error *err)
         && rename(out->temporary, output) == 0 && sync_above(output) == 0)
         return 0;
     if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "%s exists and is not an empty directory; choose "
-                              "another one",
-                              output);
+        return refuse_occupied(output, err);
     return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be created: %s",
                           output, strerror(errno));
 }

@@ -116,7 +116,6 @@ static void put_worker(FILE *f, const struct mtlm_trace_info *info,
 {
     for (size_t i = 0; i < info->n_workers; i++) {
         const struct mtlm_trace_worker *w = &info->worker[i];
-
         const bool gpu = w->device && strncmp(w->device, "GPU", 3) == 0;
 
         if (w->rank != track->rank || w->worker != track->worker || !w->device
