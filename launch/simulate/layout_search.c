@@ -18,6 +18,7 @@
 #include "launch/plan/layout_table.h"
 #include "launch/plan/step.h"
 #include "launch/simulate/folded_run.h"
+#include "launch/simulate/further_microbatch.h"
 #include "launch/simulate/layout_estimate.h"
 #include "launch/simulate/layout_search.h"
 #include "launch/simulate/simulate_size.h"
@@ -189,68 +190,6 @@ static int by_seconds(const void *a, const void *b)
 
 /* ---- simulations ---- */
 
-/* When the rank of a program works on a microbatch. */
-struct extent {
-    int64_t begin_ns, end_ns;
-};
-
-static struct extent find_extent(const struct mtlm_execution *run, int program,
-                                 int64_t microbatch)
-{
-    struct extent found = {INT64_MAX, INT64_MIN};
-
-    for (int i = 0; i < run->n; i++) {
-        const struct mtlm_executed *x = &run->node[i];
-
-        if (x->program != program || x->microbatch != microbatch)
-            continue;
-        found.begin_ns =
-            x->start_ns < found.begin_ns ? x->start_ns : found.begin_ns;
-        found.end_ns = x->end_ns > found.end_ns ? x->end_ns : found.end_ns;
-    }
-    return found;
-}
-
-/* Returns by how much a microbatch makes the iteration longer: the mean time
- * between two microbatches of the middle third on the last rank.  phased: all F
- * come before all B, of one stage of a rank after the other.  Then a microbatch
- * makes each of these phases longer; the first rank has the pace of B. */
-static double mean_step(const struct mtlm_execution *run,
-                        const struct mtlm_layout *layout, int64_t microbatches,
-                        bool phased)
-{
-    const int64_t first = microbatches / 3, last = 2 * microbatches / 3;
-    const int64_t forward = find_extent(run, layout->pp - 1, last).begin_ns
-                            - find_extent(run, layout->pp - 1, first).begin_ns;
-    const double step = 1e-9 / (last - first);
-
-    if (!phased)
-        return step * forward;
-    return step * layout->virtual_stages
-           * (forward + find_extent(run, 0, last).end_ns
-              - find_extent(run, 0, first).end_ns);
-}
-
-/* Whether ranks keep all microbatches: they run all F before all B. */
-static bool is_phased(const struct mtlm_program_config *config,
-                      const struct mtlm_published *published)
-{
-    const struct mtlm_published_size size = {.p = config->layout.pp,
-                                             .v = config->layout.virtual_stages,
-                                             .m = config->microbatches};
-    struct mtlm_window *window;
-    bool phased;
-
-    if (published)
-        return published->memory(&size) >= size.m;
-    window = mtlm_ring_windows(config);
-    phased = true;
-    for (int k = 0; k < mtlm_layout_stages(&config->layout); k++)
-        phased = phased && window[k].w >= size.m;
-    free(window);
-    return phased;
-}
-
 /* Returns the memory of the fullest rank with all microbatches. */
 static double whole_memory(const struct mtlm_program_config *config)
 {
@@ -272,7 +211,7 @@ static bool simulate_config(const struct search *s,
 {
     const int64_t m = config.microbatches;
     const struct mtlm_published *published = order_of(s, &config);
-    const bool phased = is_phased(&config, published);
+    const bool phased = mtlm_further_microbatch_phased(&config, published);
     const int64_t least = fmax(FEW_MICROBATCHES, 3 * f->pp);
     /* Some orders are for multiples of the ranks. */
     const int64_t few = (least + f->pp - 1) / f->pp * f->pp;
@@ -298,8 +237,9 @@ static bool simulate_config(const struct search *s,
         f->seconds = 1e-9 * run.execution.makespan_ns;
         if (!f->whole)
             f->seconds += (m - config.microbatches)
-                          * mean_step(&run.execution, &config.layout,
-                                      config.microbatches, phased);
+                          * mtlm_further_microbatch_seconds(
+                              &run.execution, &config.layout,
+                              config.microbatches, phased);
     }
     mtlm_folded_run_free(&run);
     if (published)
