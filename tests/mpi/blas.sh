@@ -10,6 +10,11 @@ export XDG_CACHE_HOME=$dir/cache STARPU_PERF_MODEL_DIR=$STARPU_HOME/.starpu/samp
 kept=$XDG_CACHE_HOME/mtlm-dag/blas.json
 tiny=("${small[@]}" --train-iters 3 --weight-hash)
 
+# Whether the compiler knew AMX.
+has_amx_code() {
+    grep -qx '#define HAVE_AMX 1' "${program%/*}/config.h"
+}
+
 # like_default NAME: the losses in out are those of the default BLAS.
 like_default() {
     losses out >losses
@@ -42,7 +47,7 @@ for name in amx blis onednn mkl aocl; do
     if grep -q "blas $name: this machine has no " err; then
         [ "$rc" -eq 2 ] || fail "$name: exit code $rc"
         [ $name != amx ] || ! grep -qw amx_bf16 /proc/cpuinfo \
-            || ! grep -qx '#define HAVE_AMX 1' config.h \
+            || ! has_amx_code \
             || fail "amx: the processor has AMX: $(cat err)"
         echo "$name: not here"
     else
@@ -68,7 +73,7 @@ refused 'take longer than 2 s' "$doubles/blas_hangs.so"
 refused 'has no cblas_sgemm' "$doubles/slow_disk.so"
 refused 'cannot load' ./nothing.so
 refused "is 'fast', it must be auto" fast
-if grep -qx '#define HAVE_AMX 1' config.h; then
+if has_amx_code; then
     ONEDNN_MAX_CPU_ISA=AVX2 refused 'variable ONEDNN_MAX_CPU_ISA=AVX2 forbids AMX' amx
     DNNL_MAX_CPU_ISA=AVX2 refused 'variable DNNL_MAX_CPU_ISA=AVX2 forbids AMX' amx
 fi

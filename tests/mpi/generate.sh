@@ -102,8 +102,9 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' \
 flat() {
     local few more
     few=$(peak "${@:3}" "$1") more=$(peak "${@:3}" "$2")
-    sanitized || [ "${more:-1}" -lt $((${few:-0} + 5120)) ] \
-        || fail "${*:3} $1 and $2: ${few:-?} and ${more:-?} KiB"
+    { [ "$few" ] && [ "$more" ]; } || fail "${*:3} $1 and $2: a job failed"
+    sanitized || [ "$more" -lt $((few + 5120)) ] \
+        || fail "${*:3} $1 and $2: $few and $more KiB"
 }
 flat 10 90 --generate x --temperature 0 --num-samples
 flat 50 2500 --eval-only --mock-data --global-batch-size 4 --eval-iters

@@ -79,9 +79,10 @@ job 1 --load blend --train-iters 5 --data-path 0.6 book 0.4 notes
 [ "$rc" -eq 2 ] && grep -q 'was saved with data 2 data sets' err \
     || fail "another blend goes on: exit code $rc: $(cat err)"
 mkdir elsewhere
-(cd elsewhere && well 1 --load ../blend --train-iters 5 --log-interval 1 \
-    --log-format megatron \
-    && mv out ..)
+cd elsewhere || exit 1
+well 1 --load ../blend --train-iters 5 --log-interval 1 --log-format megatron
+mv out ..
+cd ..
 [ "$(losses out | wc -l)" -eq 1 ] || fail "--load alone of a blend: $(cat out)"
 well 1 "${run[@]}" --data-path book notes
 notes=$(grep -v $'\f' notes.txt | head -291 | wc -c)
