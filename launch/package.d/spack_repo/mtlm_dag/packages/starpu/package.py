@@ -1,4 +1,4 @@
-"""Spack's StarPU with the changes and limits of launch/setup."""
+"""Spack's StarPU with two changes and the limits of launch/setup."""
 
 from spack_repo.builtin.packages.starpu.package import Starpu as BuiltinStarpu
 
