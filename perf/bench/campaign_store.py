@@ -3,6 +3,7 @@ campaign that starts again continues behind the last whole line."""
 
 import csv
 import fcntl
+import hashlib
 import io
 import json
 import os
@@ -26,13 +27,32 @@ def _number(text):
     return float(text) if text else None
 
 
-class Store:
-    """The rows of a directory; use as a context."""
+def _policies():
+    """What of the environment changes a policy: STARPU_SCHED_LIB by its
+    contents, and the share that mtlm holds for."""
+    library, digest = os.environ.get("STARPU_SCHED_LIB"), None
+    if library:
+        try:
+            with open(library, "rb") as file:
+                digest = hashlib.sha256(file.read()).hexdigest()
+        except OSError as error:
+            raise Wrong(f"STARPU_SCHED_LIB: {library}: {error.strerror}") \
+                from None
+    return {"library": digest, "MTLM_HOLD": os.environ.get("MTLM_HOLD")}
 
-    def __init__(self, directory, grid, version):
+
+class Store:
+    """The rows of a directory; use as a context.  program: the Ours that
+    evaluates; cells of another build or of other policies are refused."""
+
+    def __init__(self, directory, grid, program):
         self.directory, self.grid, self.rows = directory, grid, {}
         self.path = os.path.join(directory, "cells.csv")
-        self.identity = {"program": version, **grid.identity()}
+        self.identity = {
+            "program": [program.version(), program.digest()],
+            "policies": _policies(),
+            **grid.identity(),
+        }
         self.file = self.known = None
 
     def __enter__(self):
@@ -99,8 +119,8 @@ class Store:
                         "which grid the cells are") from None
         for key, value in self.identity.items():
             if not isinstance(there, dict) or there.get(key) != value:
-                raise Wrong(f"{self.path} has the cells of another grid, with "
-                            f"other {key}: give another --out")
+                raise Wrong(f"{self.path} has the cells of another campaign, "
+                            f"with other {key}: give another --out")
 
     def _write_grid(self, path):
         with open(path + ".new", "w", encoding="utf-8") as file:

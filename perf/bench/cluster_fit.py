@@ -43,7 +43,8 @@ def _line(text, section, key):
     """The match of the line of that key: begin, value, end."""
     found, at = None, ""
     for match in re.finditer(
-        r"^(?:\[(\w+)\]|(\s*(\w+)\s*=\s*)([^\s;#]+)(.*))$", text, re.M
+        r"^[ \t]*(?:\[([^\]\n]*)\].*|((\w+)\s*=\s*)([^\s;#]+)(.*))$",
+        text, re.M
     ):
         if match[1]:
             at = match[1]
@@ -55,7 +56,12 @@ def _line(text, section, key):
 
 
 def value_of(text, section, key):
-    return float(_line(text, section, key)[4])
+    text = _line(text, section, key)[4]
+    try:
+        return float(text)
+    except ValueError:
+        raise Failure(f"{key} = {text} of section [{section}] is no number") \
+            from None
 
 
 def with_value(text, section, key, value):

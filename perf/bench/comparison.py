@@ -2,10 +2,9 @@
 is fast, and the same weights and samples for both."""
 
 import dataclasses
-import json
 import os
 
-from bench import figures, machine, theirs
+from bench import figures, machine, page_files, theirs
 from bench.ours import Failure, Ours
 from bench.peers import pythons
 
@@ -201,6 +200,24 @@ class Comparison:
         self.ours.samples(case, total, samples)
         return {"weights": self.weights[model], "samples": samples}
 
+    def compare_all(self, todo):
+        """[results], {name: why there is none}.  A failure and Ctrl-C keep what
+        was measured before."""
+        compared, failed = [], {}
+        for number, one in enumerate(todo):
+            try:
+                compared.append(self.compare(one))
+            except Failure as failure:
+                failed[one.name] = f"failed: {failure}"
+                self.say(f"{one.name}: {failed[one.name]}")
+            except KeyboardInterrupt:
+                self.say(f"{one.name}: interrupted")
+                failed.update(
+                    {late.name: "interrupted" for late in todo[number:]}
+                )
+                break
+        return compared, failed
+
     def tell(self, number, who, run):
         self.say(
             f"  round {number + 1}: "
@@ -210,11 +227,8 @@ class Comparison:
 
     def write(self, directory, name, result, page):
         path = os.path.join(directory, name)
-        with open(path + ".json", "w") as file:
-            json.dump(result, file, indent=1)
-            file.write("\n")
-        with open(path + ".md", "w") as file:
-            file.write(page)
+        page_files.write({path + ".md": page,
+                          path + ".json": page_files.figures(result)})
         self.say(f"written: {path}.md and .json")
 
 

@@ -53,7 +53,7 @@ def summary(axes, results, cores):
     return report.table(lines)
 
 
-def page(about, version, command, axes, results):
+def page(about, version, command, axes, results, picture_name):
     cores = about["cores"]
     worst = max(row["others"] for rows in results.values() for row in rows)
     quiet = "quiet" if worst < 0.05 else "NOISY"
@@ -64,7 +64,7 @@ def page(about, version, command, axes, results):
         f"* {version}.", "",
         ABOUT.format(slack=growth.SLACK), "",
         summary(axes, results, cores), "",
-        "![doublings](growth.svg)", "",
+        f"![doublings]({picture_name})", "",
     ]
     for axis in axes:
         lines += [f"## {axis.name}", "", axis.about, "",

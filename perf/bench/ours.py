@@ -1,5 +1,6 @@
 """Runs mtlm-dag and its helpers."""
 
+import hashlib
 import os
 import re
 import subprocess
@@ -163,6 +164,11 @@ class Ours:
             text=True,
         )
         return out.stdout.split("\n")[0]
+
+    def digest(self):
+        """Of the program's file."""
+        with open(self.path("mtlm-dag"), "rb") as file:
+            return hashlib.sha256(file.read()).hexdigest()
 
     def can_train(self, case):
         """None, or what mtlm-dag says to this model."""

@@ -57,11 +57,19 @@ class Row(NamedTuple):
     published: dict  # {size of the model: number}
 
 
+def _age(manifest_path):
+    """(iteration, how often it was saved before), or None of a save that has
+    not ended.  A folder is iter_0000020, or iter_0000020.1 where one was."""
+    name = os.path.basename(os.path.dirname(manifest_path))
+    found = re.fullmatch(r"iter_(\d+)(?:\.(\d+))?", name)
+    return found and (int(found[1]), int(found[2] or 0))
+
+
 def manifest(model):
     """The newest one of a folder of checkpoints, or None."""
-    return max(glob.glob(os.path.join(glob.escape(model), "iter_*",
-                                      "manifest.json")),
-               key=lambda path: (len(path), path), default=None)
+    found = glob.glob(os.path.join(glob.escape(model), "iter_*",
+                                   "manifest.json"))
+    return max(filter(_age, found), key=_age, default=None)
 
 
 def stamp(model):

@@ -22,12 +22,13 @@ class Late(subprocess.Popen):
 subprocess.Popen = Late
 """
 SCALE = float(os.environ.get("TIME_SCALE", "3"))
-# A program that passes its calls on, and hangs from the given call on.
+# A program that passes its calls on, and hangs from call $HANG_AT on.  The same
+# bytes each time: cells of another program are refused.
 HANGS = """\
 #!/bin/sh
-case $* in *%s*)
+case $* in *"${HANG_OPTION-no option}"*)
     echo $$ >>"$0.calls"
-    [ $(wc -l <"$0.calls") -lt %d ] || exec sleep 1000 ;;
+    [ $(wc -l <"$0.calls") -lt "$HANG_AT" ] || exec sleep 1000 ;;
 esac
 exec %s/mtlm-dag "$@"
 """
@@ -49,20 +50,25 @@ class Interrupted(Folder):
         except FileNotFoundError:
             return []
 
+    def fake(self, text):
+        """A build whose program is that script."""
+        build_dir = os.path.join(self.work, "build")
+        os.makedirs(build_dir, exist_ok=True)
+        program = os.path.join(build_dir, "mtlm-dag")
+        with open(program, "w") as file:
+            file.write(text)
+        os.chmod(program, 0o755)
+        return build_dir
+
     def start(self, calls, option="--modes-out", path=""):
         """A campaign whose program hangs from a call with the option on, once
         it hangs."""
-        fake = os.path.join(self.work, "build")
-        os.makedirs(fake, exist_ok=True)
-        program = os.path.join(fake, "mtlm-dag")
-        with open(program, "w") as file:
-            file.write(HANGS % (option, calls, build))
-        os.chmod(program, 0o755)
         run = subprocess.Popen(
             [sys.executable, "-B", SCRIPT, self.grid(), "--out", self.out,
-             "--build", fake],
+             "--build", self.fake(HANGS % build)],
             stderr=subprocess.PIPE, text=True, start_new_session=True,
-            env=dict(os.environ, PYTHONPATH=path),
+            env=dict(os.environ, PYTHONPATH=path, HANG_OPTION=option,
+                     HANG_AT=str(calls)),
         )
         end = time.monotonic() + 60 * SCALE
         while len(self.calls()) < calls:
@@ -89,7 +95,8 @@ class Interrupted(Folder):
         run.communicate()
         there = self.lines()
         self.assertTrue(2 < len(there) < len(want))
-        code, said = campaign(self.grid(), self.out, "--jobs", "2")
+        code, said = campaign(self.grid(), self.out, "--jobs", "2", "--build",
+                              self.fake(HANGS % build))
         self.assertEqual(code, 0, said)
         self.assertEqual(self.lines()[:len(there)], there)
         self.assertEqual(sorted(self.lines()), sorted(want))
@@ -156,18 +163,18 @@ class Interrupted(Folder):
         self.assertEqual(sorted(self.lines()), sorted(want))
 
     def test_a_failed_call_is_tried_again(self):
-        fake = os.path.join(self.work, "build")
-        os.makedirs(fake)
-        with open(os.path.join(fake, "mtlm-dag"), "w") as file:
-            file.write(f"#!/bin/sh\n[ \"$1\" = --version ] && exec {build}/mtlm-dag "
-                       "--version\necho 'mtlm-dag: no luck' >&2; exit 4\n")
-        os.chmod(os.path.join(fake, "mtlm-dag"), 0o755)
+        fake = self.fake(
+            f'#!/bin/sh\n[ "$1" != --version ] && ! [ -e "$0.luck" ] && '
+            f"{{ echo 'mtlm-dag: no luck' >&2; exit 4; }}\n"
+            f'exec {build}/mtlm-dag "$@"\n')
         code, said = campaign(self.grid(), self.out, "--build", fake)
         self.assertEqual(code, 1)
         self.assertIn("no luck", said)
         self.assertIn("the same command tries them again", said)
         self.assertEqual(len(self.lines()), 1)
-        self.assertEqual(campaign(self.grid(), self.out)[0], 0)
+        with open(os.path.join(fake, "mtlm-dag.luck"), "w"):
+            pass
+        self.assertEqual(campaign(self.grid(), self.out, "--build", fake)[0], 0)
 
 
 class Refused(Folder):
@@ -236,11 +243,34 @@ class Refused(Folder):
         os.remove(self.path("cells.csv"))
         small = GRID.replace("0 0.3 0,rank=1:2", "0")
         self.assertEqual(campaign(self.grid(small), self.out)[0], 0)
-        self.refused(GRID, "has the cells of another grid, with other axes")
+        self.refused(GRID, "has the cells of another campaign, with other axes")
         self.refused(small.replace("1.2", "1.3"), "with other times")
         with open(self.path("cells.csv"), "a") as file:
             file.write(self.lines()[1] + "\n")
         self.refused(small, "has a cell for the second time")
+
+    def test_cells_of_another_program(self):
+        """Also of the same version: somebody changes a policy and goes on."""
+        def refuses(*words, **variables):
+            done = subprocess.run(
+                [sys.executable, "-B", SCRIPT, self.grid(small), "--out",
+                 self.out, "--build", build, *words],
+                capture_output=True, text=True, env={**os.environ, **variables})
+            self.assertEqual(done.returncode, 2, done.stderr)
+            return done.stderr
+
+        small = GRID.replace("0 0.3 0,rank=1:2", "0")
+        self.assertEqual(campaign(self.grid(small), self.out)[0], 0)
+        other = os.path.join(self.work, "build")
+        os.makedirs(other)
+        with open(os.path.join(other, "mtlm-dag"), "w") as file:
+            file.write(f'#!/bin/sh\nexec {build}/mtlm-dag "$@"\n')
+        os.chmod(os.path.join(other, "mtlm-dag"), 0o755)
+        self.assertIn("with other program", refuses("--build", other))
+        self.assertIn("with other policies", refuses(MTLM_HOLD="0"))
+        self.assertIn("with other policies", refuses(STARPU_SCHED_LIB=SCRIPT))
+        self.assertIn("none.so: No such file or directory",
+                      refuses(STARPU_SCHED_LIB="none.so"))
 
 
 if __name__ == "__main__":

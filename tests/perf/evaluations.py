@@ -15,6 +15,11 @@ import time
 import unittest
 
 SOURCE = os.path.abspath(os.environ.get("srcdir", "."))
+sys.path.insert(0, os.path.join(SOURCE, "perf"))
+sys.dont_write_bytecode = True
+
+from bench import real_sets  # noqa: E402
+
 BUILD = os.path.abspath(os.environ.get("builddir", "."))
 WORDS = "--seq-length", "80", "--workers", "1", "--hidden-dropout", "0"
 BERT = "--tokenizer-type", "BertWordPieceLowerCase", "--vocab-file"
@@ -276,6 +281,26 @@ class Script(unittest.TestCase):
         done = self.run_script("qqp", *self.bert, data=empty)
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stderr, "evaluations: nothing was measured\n")
+
+
+class Models(unittest.TestCase):
+    def test_the_newest_checkpoint_counts(self):
+        """One that was saved again is older than the next iteration."""
+        with tempfile.TemporaryDirectory() as model:
+            for name in ("iter_0000020", "iter_0000020.1", "iter_0000030",
+                         "iter_0000040.tmp"):
+                os.mkdir(os.path.join(model, name))
+                with open(os.path.join(model, name, "manifest.json"), "w",
+                          encoding="ascii"):
+                    pass
+            found = []
+            for _ in range(3):
+                path = real_sets.manifest(model)
+                found.append(os.path.basename(os.path.dirname(path)))
+                os.remove(path)
+            self.assertEqual(found, ["iter_0000030", "iter_0000020.1",
+                                     "iter_0000020"])
+            self.assertIsNone(real_sets.manifest(model))
 
 
 unittest.main()

@@ -837,6 +837,28 @@ class BadInput(unittest.TestCase):
             code, text = self.says(script, "--build", "/nowhere")
             self.assertEqual(code, 1)
             self.assertIn("/nowhere/mtlm-dag is not there: make -C", text)
+        for script in "simulations", "staleness", "layernorm":
+            code, text = self.says(script, "--build", "/nowhere")
+            self.assertEqual(code, 1)
+            self.assertIn("/nowhere/mtlm-dag is not there: make -C", text)
+
+    def test_words_are_looked_at_first(self):
+        for script, *words, want in (
+            ("staleness", "--lr", "abc", "invalid rate value: 'abc'"),
+            ("staleness", "--jobs", "0", "--jobs is at least 1"),
+            ("layernorm", "--jobs", "0", "--jobs is at least 1"),
+        ):
+            code, text = self.says(script, *words)
+            self.assertEqual(code, 2)
+            self.assertIn(want, text)
+
+    def test_transformers_must_be_there(self):
+        build = os.environ.get("builddir", ".")
+        code, text = self.says("generate", "--build", build, "--python",
+                               "/nowhere/python")
+        self.assertEqual(code, 1)
+        self.assertIn("/nowhere/python: No such file or directory; "
+                      "launch/setup --peers installs transformers", text)
 
     def test_a_python_must_be_there(self):
         with self.assertRaises(ours.Failure) as raised:

@@ -53,6 +53,21 @@ class Fit(unittest.TestCase):
             "[host]\ngb_per_s = 3 ; a\n[network]\ngb_per_s=2.25\ndevices = 8\n",
         )
 
+    def test_text_behind_a_section_is_no_other_section(self):
+        """As mtlm-dag reads such a file."""
+        text = TEXT.replace("[network]", "[network] ; between hosts")
+        self.assertEqual(cluster_fit.value_of(text, "host", "gb_per_s"), 3)
+        self.assertEqual(cluster_fit.value_of(text, "network", "gb_per_s"), 1.5)
+
+    def test_a_bad_cluster_file_is_a_sentence(self):
+        rows = self.path("rows.csv", f"1,{JOB}\n")
+        bad = self.path("bad.ini", "[device]\nefficiency = 0,8\n")
+        self.refuses([bad, rows],
+                     "efficiency = 0,8 of section [device] is no number")
+        with open(bad, "wb") as file:
+            file.write(b"[device]\nefficiency = 0.8 ; \xff\n")
+        self.refuses([bad, rows], f"{bad}: is no text in UTF-8")
+
     def test_the_least_mean_error_is_found(self):
         """Times 1 / x of an x of 0.5, measured 2 % apart."""
         rows = [(2 * 0.99, "a"), (2 * 1.01, "b"), (2, "c")]

@@ -1,5 +1,6 @@
 """perf/growth: exponents of made-up results, the page, two sizes, a wrong axis."""
 
+import glob
 import importlib.machinery
 import importlib.util
 import json
@@ -96,7 +97,9 @@ class Page(unittest.TestCase):
         axes = [AXES["nodes"], AXES["layers"]]
         results = {"nodes": made(lambda n: n**1.5), "layers": made(lambda n: n)}
         about = {**script.machine.kind(), "cores": 2}
-        text = growth_page.page(about, "mtlm-dag", "perf/growth", axes, results)
+        text = growth_page.page(about, "mtlm-dag", "perf/growth", axes, results,
+                                "growth-x.svg")
+        self.assertIn("(growth-x.svg)", text)
         marked = [line for line in text.split("\n") if "FASTER |" in line]
         self.assertEqual(len(marked), 1)
         self.assertRegex(marked[0], r"\| nodes +\| +time \| +1.50 \| +1.00 \|")
@@ -118,8 +121,8 @@ class Script(unittest.TestCase):
             done = self.grow(*words)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("nodes 960: ", done.stderr)
-            with open(os.path.join(work, "growth.json"),
-                      encoding="utf-8") as file:
+            name, = glob.glob(os.path.join(work, "growth-*.json"))
+            with open(name, encoding="utf-8") as file:
                 rows = json.load(file)["results"]["nodes"]
             self.assertAlmostEqual(rows[0]["nodes"], 960, delta=96)
             self.assertGreater(rows[1]["nodes"], 3 * rows[0]["nodes"])

@@ -5,7 +5,9 @@ import argparse
 import importlib.machinery
 import importlib.util
 import os
+import subprocess
 import sys
+import tempfile
 import unittest
 from unittest import mock
 
@@ -18,6 +20,8 @@ script = importlib.util.module_from_spec(
     importlib.util.spec_from_loader("parallel_vs_pytorch", LOADER)
 )
 LOADER.exec_module(script)
+
+from bench import page_files  # noqa: E402  (the script knows where)
 
 RUN = {"seconds": [1.0], "losses": [[2.0]], "cpu": [1.0], "others": 0}
 LAYOUT = script.layouts.LAYOUTS["P2-9-3"]
@@ -70,6 +74,49 @@ class Rounds(unittest.TestCase):
         self.assertIn("--stage-layers 9,3", text)
         self.assertIn("--schedule 1f1b --trace", text)
         self.assertIn("--trace-iterations 2:6", text)
+
+    def test_what_was_compared_is_kept(self):
+        """Of five layouts one fails and one is interrupted."""
+        layouts = [mock.Mock() for _ in range(5)]
+        for name, layout in zip("abcde", layouts):
+            layout.name = name
+        found = {"a": 1, "b": script.Failure("no luck"), "c": 3,
+                 "d": KeyboardInterrupt}
+
+        def compare(layout):
+            if isinstance(found[layout.name], int):
+                return found[layout.name]
+            raise found[layout.name]
+
+        self.parallel.compare = compare
+        compared, failed = self.parallel.compare_all(layouts)
+        self.assertEqual(compared, [1, 3])
+        self.assertEqual(failed, {"b": "failed: no luck", "d": "interrupted",
+                                  "e": "interrupted"})
+
+
+class Files(unittest.TestCase):
+    def test_a_full_disk_leaves_the_old_files(self):
+        """Here files of at most 1 KiB."""
+        with tempfile.TemporaryDirectory() as work:
+            page, data = (os.path.join(work, n) for n in ("a.md", "a.json"))
+            page_files.write({page: "old", data: "old"})
+            code = ("import sys; sys.path.insert(0, sys.argv[1])\n"
+                    "from bench import page_files\n"
+                    "page_files.write({sys.argv[2]: 'new', "
+                    "sys.argv[3]: 'x' * 4000})")
+            done = subprocess.run(
+                ["bash", "-c", 'ulimit -f 1; exec "$@"', "bash",
+                 sys.executable, "-B", "-c", code,
+                 os.path.join(source, "perf"), page, data],
+                capture_output=True, text=True)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertEqual(done.stderr, f"{data}: File too large; nothing "
+                             "is written\n")
+            self.assertEqual(sorted(os.listdir(work)), ["a.json", "a.md"])
+            for path in page, data:
+                with open(path, encoding="utf-8") as file:
+                    self.assertEqual(file.read(), "old")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ build = os.environ.get("builddir", ".")
 sys.dont_write_bytecode = True  # of scripts without a suffix
 sys.path.insert(0, os.path.join(source, "perf"))
 
-from bench import published, schedule_store, sleeping  # noqa: E402
+from bench import page_files, published, schedule_store, sleeping  # noqa: E402
 from bench import schedule_table as table  # noqa: E402
 from bench.ours import Failure  # noqa: E402
 
@@ -277,7 +277,7 @@ class Store(unittest.TestCase):
                      row("v-half", 3, [cell(30, 31)])]}
         with tempfile.TemporaryDirectory() as work:
             path = os.path.join(work, "x.json")
-            schedule_store.write(path, {}, old, {}, ["once"])
+            page_files.write({path: schedule_store.text({}, old, {}, ["once"])})
             found, short, again = schedule_store.read(path)
         self.assertEqual((found, short, again), (old, {}, ["once"]))
         new = {"a": [row("v-half", 3, [cell(30, 30.5)])]}
