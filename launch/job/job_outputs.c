@@ -227,7 +227,9 @@ void mtlm_job_outputs_remove(struct mtlm_job *job)
     mtlm_metrics_close(job->metrics);
     job->metrics = NULL;
     for (int i = 0; i < job->n_made_dirs; i++) {
-        if (job->made_dir[i] == job->options.save_dir)
+        /* Another job may hold the lock; then the directory stays, too. */
+        if (job->made_dir[i] == job->options.save_dir
+            && job->checkpoint_lock > 0)
             mtlm_dir_lock_remove(job->made_dir[i]);
         rmdir(job->made_dir[i]);
     }

@@ -42,7 +42,7 @@ struct importing {
     struct import_source *source;
     int n;
     int lock;
-    bool made; /* this run made the output's directory */
+    bool made, made_lock; /* this run made the output's directory, its lock */
 };
 
 static void list_sources(struct importing *in)
@@ -174,6 +174,7 @@ static int claim_output(struct importing *in, struct mtlm_error *err)
     if (!in->made && errno != EEXIST)
         return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be created: %s",
                               output, strerror(errno));
+    in->made_lock = mtlm_dir_lock_check(output, NULL) < 0;
     if (mtlm_dir_lock_take(output, &in->lock, err) < 0)
         return -1;
     rc = mtlm_checkpoint_dir_newest(output, NULL, &id, err);
@@ -187,6 +188,18 @@ static int claim_output(struct importing *in, struct mtlm_error *err)
                         "%s exists; choose another directory", path);
     free(path);
     return rc;
+}
+
+/* Removes what claim_output() made.  A lock that another job holds stays, and
+ * with it the directory. */
+static void unclaim_output(const struct importing *in)
+{
+    const char *output = in->conversion->output;
+
+    if (in->lock >= 0 && in->made_lock)
+        mtlm_dir_lock_remove(output);
+    if (in->made)
+        rmdir(output);
 }
 
 static int write_all(struct importing *in, struct mtlm_error *err)
@@ -240,10 +253,8 @@ int mtlm_convert_import(struct mtlm_conversion *conversion,
         rc = write_all(&in, err);
     if (rc == 0)
         print_result(&in);
-    if (in.made && rc < 0) {
-        mtlm_dir_lock_remove(conversion->output);
-        rmdir(conversion->output);
-    }
+    if (rc < 0)
+        unclaim_output(&in);
     if (in.lock >= 0)
         close(in.lock);
     for (int i = 0; i < in.n; i++)

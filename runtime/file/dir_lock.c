@@ -102,26 +102,50 @@ static int take_lock(int fd)
     return rc;
 }
 
-int mtlm_dir_lock_take(const char *dir, int *lock, struct mtlm_error *err)
+/* Opens and locks the file; -1: *lock is -1. */
+static int open_lock(const char *dir, const char *path, int *lock,
+                     struct mtlm_error *err)
 {
-    char *path = mtlm_sprintf("%s/lock", dir);
-    char *above = mtlm_sprintf("%s/..", dir);
-    int rc = 0;
+    int rc;
 
     *lock = mtlm_disk_open(path, O_RDWR | O_CREAT | O_NOFOLLOW);
     if (*lock < 0)
-        rc = refuse_open(dir, path, err);
-    else if (take_lock(*lock) < 0 && !warn_lock(dir))
-        rc = errno == EWOULDBLOCK ? refuse_lock(dir, *lock, err)
-                                  : failed(dir, "cannot be locked", err);
-    else
+        return refuse_open(dir, path, err);
+    if (take_lock(*lock) == 0 || warn_lock(dir))
+        return 0;
+    rc = errno == EWOULDBLOCK ? refuse_lock(dir, *lock, err)
+                              : failed(dir, "cannot be locked", err);
+    close(*lock);
+    *lock = -1;
+    return rc;
+}
+
+/* Whether fd is the file of that name, and not one that was removed. */
+static bool is_there(int fd, const char *path)
+{
+    struct stat ours, there;
+
+    return fstat(fd, &ours) == 0 && lstat(path, &there) == 0
+           && ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+}
+
+int mtlm_dir_lock_take(const char *dir, int *lock, struct mtlm_error *err)
+{
+    enum { TRIES = 10 };
+    char *path = mtlm_sprintf("%s/lock", dir);
+    char *above = mtlm_sprintf("%s/..", dir);
+    int rc = open_lock(dir, path, lock, err);
+
+    /* A job whose start failed may have removed the file before it was locked:
+     * the lock of a removed file keeps nobody away. */
+    for (int i = 1; i < TRIES && rc == 0 && !is_there(*lock, path); i++) {
+        close(*lock);
+        rc = open_lock(dir, path, lock, err);
+    }
+    if (rc == 0)
         sign(*lock);
     /* dir may be new: flush its name, where the system can. */
     mtlm_disk_sync_dir(above);
-    if (rc < 0 && *lock >= 0) {
-        close(*lock);
-        *lock = -1;
-    }
     free(above);
     free(path);
     return rc;

@@ -18,6 +18,7 @@
 #include "models/weights/best_checkpoint.h"
 #include "models/weights/checkpoint_dir.h"
 #include "runtime/file/dir_lock.h"
+#include "runtime/file/disk.h"
 #include "tests/models/checkpoint_files.h"
 #include "tests/models/files.h"
 
@@ -336,6 +337,29 @@ static void test_two_jobs_are_one_too_many(void **state)
     close(second);
 }
 
+static void remove_lock_once(void)
+{
+    mtlm_disk_on_call(NULL);
+    mtlm_dir_lock_remove(files_path("all"));
+}
+
+/* A job whose start failed removes the lock that the next job has just opened:
+ * a third one would make a new file, and hold its lock, too. */
+static void test_a_removed_lock_is_made_again(void **state)
+{
+    char *dir = strdup(files_path("all"));
+    struct mtlm_error err;
+    int first, second;
+
+    (void) state;
+    mtlm_disk_on_call(remove_lock_once);
+    assert_int_equal(mtlm_dir_lock_take(dir, &first, &err), 0);
+    assert_int_equal(mtlm_dir_lock_check(dir, &err), 0);
+    assert_int_equal(mtlm_dir_lock_take(dir, &second, &err), -1);
+    close(first);
+    free(dir);
+}
+
 static void test_space_is_measured(void **state)
 {
     struct mtlm_error err;
@@ -385,6 +409,7 @@ int main(void)
         cmocka_unit_test(test_the_best_one_stays),
         cmocka_unit_test(test_renamed_ones_are_not_kept),
         cmocka_unit_test(test_two_jobs_are_one_too_many),
+        cmocka_unit_test(test_a_removed_lock_is_made_again),
         cmocka_unit_test(test_space_is_measured),
         cmocka_unit_test(test_missing_space_is_seen_in_the_numbers),
     };

@@ -165,6 +165,9 @@ printf '\0\0\300\177' | dd of=other/model.safetensors bs=1 conv=notrunc 2>dd \
     seek="$at"
 refused 3 other none 'other: damaged weights: 1 of the 64 elements of' \
     'are infinite or NaN'
+mkdir there
+refused 3 other there 'other: damaged weights'
+[ -z "$(ls -A there)" ] || fail "a failed import leaves $(ls -A there)"
 rm other/model.safetensors && touch other/pytorch_model.bin
 refused 3 other none 'found neither: pytorch_model.bin is a pickle'
 sed 's/"model-00001-of/"..\/model-00001-of/' \
@@ -228,6 +231,7 @@ refused_newest() {
 }
 refused_newest
 refused 2 gpt bert.ck 'bert.ck/iter_0000000 exists'
+[ -e bert.ck/lock ] || fail "a refused import removes the lock that was there"
 # Before anything is written: gpt.tmp would be in the way.
 mkdir gpt.tmp && ln -s empty link
 refused 2 gpt.ck gpt 'gpt exists and is not an empty directory'
