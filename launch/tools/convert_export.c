@@ -3,18 +3,14 @@
 
 #include "config.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "launch/checkpoint/checkpoint.h"
 #include "launch/tools/convert.h"
+#include "launch/tools/convert_output.h"
 #include "launch/tools/convert_shards.h"
 #include "launch/tools/tool.h"
 #include "models/weights/checkpoint_dir.h"
@@ -22,11 +18,7 @@
 #include "models/weights/huggingface.h"
 #include "runtime/base/plural.h"
 #include "runtime/base/value16.h"
-#include "runtime/file/disk.h"
 #include "runtime/file/output_file.h"
-
-#define CONFIG "config.json"
-#define INDEX "model.safetensors.index.json"
 
 struct exporting {
     struct mtlm_conversion *conversion;
@@ -40,7 +32,7 @@ struct exporting {
     bool failed; /* a tensor could not be read: err has the reason */
     struct mtlm_error *err;
     struct mtlm_shards shards;
-    char *temporary; /* directory, renamed to the output at the end */
+    struct mtlm_convert_output output;
 };
 
 /* A tensor of Hugging Face's file. */
@@ -219,7 +211,7 @@ static int write_weights(struct exporting *out, int i, json_t *map,
 {
     const struct mtlm_model *model = &out->options.model;
     char *name = mtlm_shards_name(&out->shards, i);
-    char *path = mtlm_sprintf("%s/%s", out->temporary, name);
+    char *path = mtlm_sprintf("%s/%s", out->output.temporary, name);
     struct mtlm_safetensors_writer *writer =
         mtlm_safetensors_writer_create(path);
     int rc;
@@ -251,7 +243,7 @@ static int write_weights(struct exporting *out, int i, json_t *map,
 static int write_json(const struct exporting *out, const char *name,
                       const json_t *json, struct mtlm_error *err)
 {
-    char *path = mtlm_sprintf("%s/%s", out->temporary, name);
+    char *path = mtlm_sprintf("%s/%s", out->output.temporary, name);
     char *text = json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     const int rc = mtlm_output_file_write_text(path, text, err);
 
@@ -270,131 +262,25 @@ static int write_files(struct exporting *out, struct mtlm_error *err)
         rc = write_weights(out, i, map, err);
     index = mtlm_shards_index(&out->shards, map);
     if (rc == 0 && out->shards.n > 1)
-        rc = write_json(out, INDEX, index, err);
+        rc = write_json(out, MTLM_CONVERT_INDEX, index, err);
     json_decref(index);
     return rc;
-}
-
-/* Whether a directory has no files; one that cannot be read may. */
-static bool is_empty(const char *path)
-{
-    DIR *dir = opendir(path);
-    const struct dirent *entry = NULL;
-
-    while (dir && (entry = readdir(dir))
-           && (strcmp(entry->d_name, ".") == 0
-               || strcmp(entry->d_name, "..") == 0))
-        ;
-    if (dir)
-        closedir(dir);
-    return !entry;
-}
-
-static int refuse_occupied(const char *output, struct mtlm_error *err)
-{
-    return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                          "%s exists and is not an empty directory; choose "
-                          "another one",
-                          output);
-}
-
-/* Refuses an output that commit_output() cannot replace. */
-static int check_free(const char *output, struct mtlm_error *err)
-{
-    struct stat there;
-
-    if (lstat(output, &there) < 0)
-        return 0;
-    if (S_ISLNK(there.st_mode))
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "%s is a link; choose a directory", output);
-    return S_ISDIR(there.st_mode) && is_empty(output)
-               ? 0
-               : refuse_occupied(output, err);
-}
-
-/* Creates the temporary directory that is renamed to the output. */
-static int claim_output(struct exporting *out, struct mtlm_error *err)
-{
-    const char *output = out->conversion->output;
-    char *path;
-
-    if (check_free(output, err) < 0)
-        return -1;
-    path = mtlm_sprintf("%s.tmp", output);
-    if (mkdir(path, 0777) == 0) {
-        out->temporary = path;
-        return mtlm_checkpoint_dir_space(path, out->conversion->all_bytes, err);
-    }
-    if (errno == EEXIST)
-        mtlm_error_set(err, MTLM_EXIT_IO,
-                       "%s exists: a conversion runs, or was killed; remove "
-                       "the directory if none runs",
-                       path);
-    else
-        mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be created: %s", path,
-                       strerror(errno));
-    free(path);
-    return -1;
-}
-
-/* Syncs the directory that holds path. */
-static int sync_above(const char *path)
-{
-    char *copy = mtlm_strdup(path);
-    const int rc = mtlm_disk_sync_dir(dirname(copy));
-
-    free(copy);
-    return rc;
-}
-
-static int commit_output(const struct exporting *out, struct mtlm_error *err)
-{
-    const char *output = out->conversion->output;
-
-    if (mtlm_disk_sync_dir(out->temporary) == 0
-        && rename(out->temporary, output) == 0 && sync_above(output) == 0)
-        return 0;
-    if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR)
-        return refuse_occupied(output, err);
-    return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be created: %s",
-                          output, strerror(errno));
-}
-
-static void remove_file(const struct exporting *out, const char *name)
-{
-    char *path = mtlm_sprintf("%s/%s", out->temporary, name);
-
-    unlink(path);
-    free(path);
-}
-
-static void remove_temporary(const struct exporting *out)
-{
-    for (int i = 0; i < out->shards.n; i++) {
-        char *name = mtlm_shards_name(&out->shards, i);
-
-        remove_file(out, name);
-        free(name);
-    }
-    remove_file(out, INDEX);
-    remove_file(out, CONFIG);
-    rmdir(out->temporary);
 }
 
 static int write_all(struct exporting *out, const json_t *config,
                      struct mtlm_error *err)
 {
-    int rc = claim_output(out, err);
+    int rc = mtlm_convert_output_claim(&out->output, out->conversion->all_bytes,
+                                       err);
 
     if (rc == 0)
         rc = write_files(out, err);
     if (rc == 0)
-        rc = write_json(out, CONFIG, config, err);
+        rc = write_json(out, MTLM_CONVERT_CONFIG, config, err);
     if (rc == 0)
-        rc = commit_output(out, err);
-    if (rc < 0 && out->temporary)
-        remove_temporary(out);
+        rc = mtlm_convert_output_commit(&out->output, err);
+    if (rc < 0)
+        mtlm_convert_output_discard(&out->output);
     return rc;
 }
 
@@ -471,8 +357,10 @@ static int export_checkpoint(struct exporting *out, struct mtlm_error *err)
 int mtlm_convert_export(struct mtlm_conversion *conversion,
                         struct mtlm_error *err)
 {
-    struct exporting out = {.conversion = conversion,
-                            .shards = {.most = conversion->shard_bytes}};
+    struct exporting out = {
+        .conversion = conversion,
+        .shards = {.most = conversion->shard_bytes},
+        .output = {.path = conversion->output, .shards = &out.shards}};
     const int rc = export_checkpoint(&out, err);
 
     for (int64_t f = 0; out.file && f < out.manifest.files; f++)
@@ -481,7 +369,7 @@ int mtlm_convert_export(struct mtlm_conversion *conversion,
         free(out.source[i].ours);
     free(out.source);
     free(out.file);
-    free(out.temporary);
+    free(out.output.temporary);
     free(out.path);
     mtlm_manifest_free(&out.manifest);
     return rc;

@@ -79,6 +79,16 @@ done
     gpt==gpt.back bert==bert.back masked==masked.back \
     >compared 2>&1 || fail "$(cat compared)"
 
+# A directory that is there may be the working directory, which nothing replaces.
+mkdir here
+(cd here && "$convert" --input ../gpt.ck --output . --max-shard-size 100KB \
+    >../said 2>../err </dev/null) || fail "to the working directory: $(cat err)"
+{ [ -e here/model.safetensors.index.json ] && [ ! -e here/export.tmp ]; } \
+    || fail "to the working directory: $(ls -A here)"
+converts here here.ck
+cmp gpt.ck/iter_0000000/*.safetensors here.ck/iter_0000000/*.safetensors \
+    || fail "to the working directory and back: other tensors"
+
 # What training saved in two halves, the vocabulary padded, and --bf16: its
 # masters in fp32 have there the logits that they have here.
 well 2 "${two[@]}" "${model[@]}" --bf16 --load gpt.ck --finetune \
@@ -165,9 +175,9 @@ printf '\0\0\300\177' | dd of=other/model.safetensors bs=1 conv=notrunc 2>dd \
     seek="$at"
 refused 3 other none 'other: damaged weights: 1 of the 64 elements of' \
     'are infinite or NaN'
-mkdir there
-refused 3 other there 'other: damaged weights'
-[ -z "$(ls -A there)" ] || fail "a failed import leaves $(ls -A there)"
+mkdir vacant
+refused 3 other vacant 'other: damaged weights'
+[ -z "$(ls -A vacant)" ] || fail "a failed import leaves $(ls -A vacant)"
 rm other/model.safetensors && touch other/pytorch_model.bin
 refused 3 other none 'found neither: pytorch_model.bin is a pickle'
 sed 's/"model-00001-of/"..\/model-00001-of/' \
@@ -298,8 +308,10 @@ special words.there '- - 3'
 
 # A disk that is full leaves nothing behind.
 (ulimit -f 100 && refused 4 gpt none 'rank-00000.safetensors' \
-    && refused 4 gpt.ck none 'model.safetensors'
+    && refused 4 gpt.ck none 'model.safetensors' \
+    && refused 4 gpt.ck vacant 'vacant/export.tmp/model.safetensors'
     exit "$failures") || failures=$((failures + 1))
+[ -z "$(ls -A vacant)" ] || fail "a full disk: left $(ls -A vacant)"
 
 # A signal ends a file between two of its tensors, before the disk is full.
 # stopped INPUT
