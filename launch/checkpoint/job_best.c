@@ -20,9 +20,13 @@ static bool is_first(const struct mtlm_job *job)
 static char *best_path(const struct mtlm_job *job)
 {
     const struct mtlm_checkpoint_id after = {job->best.iteration + 1, 0};
-    struct mtlm_checkpoint_id id = {job->best.iteration, 0};
+    struct mtlm_checkpoint_id id;
 
-    mtlm_checkpoint_dir_newest(job->options.save_dir, &after, &id, NULL);
+    /* The newest before `after` is another one where the best is gone. */
+    if (mtlm_checkpoint_dir_newest(job->options.save_dir, &after, &id, NULL)
+            <= 0
+        || id.iteration != job->best.iteration)
+        id = (struct mtlm_checkpoint_id){job->best.iteration, 0};
     return mtlm_checkpoint_dir_path(job->options.save_dir, &id);
 }
 
@@ -43,9 +47,15 @@ static bool is_usable(const struct mtlm_job *job)
  * (MTLM_EXIT_INPUT), or unreadable. */
 static int look_at_best(const struct mtlm_job *job, struct mtlm_error *err)
 {
-    char *path = best_path(job);
-    const int rc = mtlm_manifest_look(path, job->best.iteration, err);
+    const char *dir = job->options.save_dir;
+    struct mtlm_checkpoint_id id;
+    char *path;
+    int rc;
 
+    if (mtlm_best_checkpoint_find(dir, &id, err) < 0)
+        return -1;
+    path = mtlm_checkpoint_dir_path(dir, &id);
+    rc = mtlm_manifest_look(path, id.iteration, err);
     free(path);
     return rc;
 }

@@ -93,6 +93,12 @@ mv tuned/best.json kept.json
 ln -s "$(printf 'x%.0s' {1..300})" tuned/best.json # unreadable, for root, too
 refused 4 'tuned/best.json: File name too long' "${of[@]}" --load tuned
 mv kept.json tuned/best.json
+# The best checkpoint is gone: no older one passes for it.
+cp -r tuned lost
+sed -i 's/"iteration": [0-9]*/"iteration": 5/' lost/best.json
+well 1 "${of[@]}" --load lost --save lost --exit-interval 7
+grep -q 'lost: the best checkpoint, of iteration 5, is not there; the best epoch is sought' err \
+    || fail "a best checkpoint that is gone: $(cat err)"
 # The best checkpoint of a directory is one of that directory.
 well 1 "${of[@]}" --load tuned --save other --summary-text --exit-interval 7
 ! grep -qs '"iteration": 6' other/best.json || fail "other/best.json: $(cat other/best.json)"
