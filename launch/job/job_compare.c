@@ -11,7 +11,9 @@
 #include "launch/job/job_blas.h"
 #include "launch/job/job_compare.h"
 #include "launch/job/job_data.h"
+#include "launch/job/job_finetune.h"
 #include "launch/options/options_print.h"
+#include "runtime/base/memory.h"
 #include "runtime/machine/machine.h"
 #include "runtime/machine/plugin.h"
 
@@ -67,13 +69,27 @@ int mtlm_job_compare_programs(struct mtlm_job *job, struct mtlm_error *err)
                         MTLM_EXIT_USAGE, err);
 }
 
+/* Prints the policy of StarPU.  Plans differ by whether the environment names
+ * the policy, and whether its workers wait for messages. */
+static void print_policy(FILE *file)
+{
+    const char *library = mtlm_plugin_file();
+
+    fprintf(file, "policy %s%s%s", mtlm_plugin_wanted(),
+            mtlm_plugin_is_free() ? " by default" : "",
+            mtlm_plugin_hold_is_off() ? " with MTLM_HOLD=0" : "");
+    if (library)
+        fprintf(file, " of %s with hash %016" PRIx64, library,
+                hash_of_file(library));
+    fprintf(file, "\n");
+}
+
 int mtlm_job_compare_settings(struct mtlm_job *job, struct mtlm_error *err)
 {
     char *tokenizer = mtlm_tokenizer_describe(job->options.tokenizer);
     const char *const files[] = {job->options.cluster_file,
                                  job->options.schedule_file};
     const struct mtlm_stage_times *times = &job->options.times;
-    const char *library = mtlm_plugin_file();
     char *text = NULL;
     size_t size;
     FILE *file = open_memstream(&text, &size);
@@ -93,21 +109,25 @@ int mtlm_job_compare_settings(struct mtlm_job *job, struct mtlm_error *err)
      * rank. */
     if (!job->options.cluster_file)
         fprintf(file, "BLAS %s\n", mtlm_job_blas_wish(&job->options));
-    fprintf(file, "policy %s", mtlm_plugin_wanted());
-    if (library)
-        fprintf(file, " of %s with hash %016" PRIx64, library,
-                hash_of_file(library));
-    fprintf(file, "\n");
+    print_policy(file);
     return compare_text(job, file, &text, "was started with other settings",
                         MTLM_EXIT_USAGE, err);
 }
 
 int mtlm_job_compare_data(struct mtlm_job *job, struct mtlm_error *err)
 {
-    char *text = mtlm_job_data_describe(job);
+    char *data = mtlm_job_data_describe(job);
+    /* A checkpoint knows the data of the training alone. */
+    char *text = job->finetune
+                     ? mtlm_sprintf("%s; %" PRId64
+                                    " samples to evaluate on, hash %016" PRIx64,
+                                    data, job->finetune->samples,
+                                    mtlm_job_finetune_valid_hash(job))
+                     : mtlm_strdup(data);
     const int rc = mtlm_ranks_same(job->ranks, text, "reads other data",
                                    MTLM_EXIT_INPUT, err);
 
     free(text);
+    free(data);
     return rc;
 }

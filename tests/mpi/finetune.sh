@@ -152,4 +152,20 @@ refused 2 'has no head of a task, this job has --task qqp; --pretrained-checkpoi
 refused 3 '--load-best: pre: there is no best.json' --load pre --load-best --eval-only
 refused 3 '--pretrained-checkpoint made: there is no checkpoint' "${of[@]}" \
     --pretrained-checkpoint made
+
+# Ranks with other data to evaluate on, of the same number of samples.
+mkdir one two
+for name in one two; do
+    ln -s ../made ../pre $name
+done
+cp "${dev[mnli]}" one/dev.tsv
+{ sed '$d' "${dev[mnli]}" && sed -n 2p "${dev[mnli]}"; } >two/dev.tsv
+of=("$(readlink -f "$program")" --task mnli "${tune[@]}" --train-data "${train[mnli]}"
+    --valid-data dev.tsv --epochs 1)
+# shellcheck disable=SC2086 # several words
+timeout -k 5 $((120 * TIME_SCALE)) $MPIRUN -q -n 1 -wdir "$dir/one" "${of[@]}" \
+    : -n 1 -wdir "$dir/two" "${of[@]}" >out 2>err </dev/null
+rc=$?
+[ "$rc" -eq 3 ] && one_sentence && grep -q '^mtlm-dag: rank 1 reads other data than rank 0: ' err \
+    || fail "other data to evaluate on: exit code $rc: $(cat err)"
 finish

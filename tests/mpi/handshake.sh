@@ -52,6 +52,11 @@ refuse 2 'was started .*: pipeline-model-parallel-size = 3, not ' \
     -- "$program" "${common[@]}" --pipeline-model-parallel-size 3
 refuse 2 'runs another program than rank 0: version .*program file' \
     -- "$dir/changed" "${common[@]}"
+# What plans depend on, and what the environment may give some ranks only.
+STARPU_SCHED=mtlm refuse 2 'was started .*: policy mtlm with MTLM_HOLD=0, not policy mtlm$' \
+    -- env MTLM_HOLD=0 "$program" "${common[@]}"
+refuse 2 'was started .*: policy prio, not policy prio by default$' \
+    -- env STARPU_SCHED=prio "$program" "${common[@]}"
 # The same file name, other times.
 for name in one other; do
     printf '[stage 0-1]\nforward_ms = 1\nbackward_ms = 1\nweight_ms = %d\n' \
