@@ -44,7 +44,8 @@ json_t *mtlm_checkpoint_settings(const struct mtlm_job *job);
 /* Compares the settings of the checkpoint at path with the job's.  Compares the
  * model and the tokenizer; with --finetune, another tokenizer is a warning.
  * For a job that continues, compares also data and order of samples.  On a
- * difference, returns -1 and sets *err (MTLM_EXIT_USAGE). */
+ * difference, returns -1 and sets *err (MTLM_EXIT_USAGE).  With --eval-only,
+ * rank 0 prints a line about text that was trained on. */
 int mtlm_checkpoint_settings_check(const struct mtlm_job *job,
                                    const json_t *settings, const char *path,
                                    struct mtlm_error *err);

@@ -115,6 +115,21 @@ static int check_data(const struct mtlm_job *job, const json_t *settings,
     return rc;
 }
 
+/* Says that the job may evaluate text of the training: the saved run kept no
+ * part of the same data to validate. */
+static void note_trained(const struct mtlm_job *job, const json_t *settings,
+                         const char *path)
+{
+    const char *theirs = json_string_value(json_object_get(settings, "data"));
+
+    if (theirs && mtlm_ranks_rank(job->ranks) == 0
+        && mtlm_job_data_was_whole(job, theirs))
+        fprintf(stderr,
+                "mtlm-dag: %s: the saved run kept no part of this text to "
+                "validate, so it may have trained on what is evaluated\n",
+                path);
+}
+
 int mtlm_checkpoint_settings_check(const struct mtlm_job *job,
                                    const json_t *settings, const char *path,
                                    struct mtlm_error *err)
@@ -124,6 +139,8 @@ int mtlm_checkpoint_settings_check(const struct mtlm_job *job,
     if (mtlm_options_stored_compare(o, settings, path, err) < 0
         || check_tokenizer(job, settings, path, err) < 0)
         return -1;
+    if (o->eval_only)
+        note_trained(job, settings, path);
     return o->finetune || o->eval_only ? 0
                                        : check_data(job, settings, path, err);
 }

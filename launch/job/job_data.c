@@ -99,15 +99,19 @@ static int64_t split_tokens(const struct mtlm_job_dataset *d,
 }
 
 /* Divides the documents of a data set among the splits: by --split, or, where a
- * needed split would be empty, by the positions of tokens. */
+ * needed split would be empty, by the positions of tokens.  An evaluation
+ * divides as the training did: it reads no text that was trained on. */
 static int divide(const struct mtlm_options *o, struct mtlm_job_dataset *d,
                   struct mtlm_error *err)
 {
+    const bool trains =
+        !o->eval_only || mtlm_split_shares(o->split, MTLM_TRAIN);
+
     if (mtlm_split_parse(o->split, mtlm_indexed_dataset_documents(d->dataset),
                          d->bound, err)
         < 0)
         return -1;
-    if ((o->eval_only || split_tokens(d, MTLM_TRAIN) > 0)
+    if ((!trains || split_tokens(d, MTLM_TRAIN) > 0)
         && (o->eval_iters == 0 || split_tokens(d, MTLM_VALID) > 0))
         return 0;
     mtlm_split_cut(o->split, d->dataset, o->model.family == MTLM_BERT,

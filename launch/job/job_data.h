@@ -22,4 +22,8 @@ void mtlm_job_data_print(const struct mtlm_job *job);
 /* Returns one line about the data, with a hash.  The caller frees the line. */
 char *mtlm_job_data_describe(const struct mtlm_job *job);
 
+/* Returns whether a job that described its data so took whole the one text that
+ * this job divides by position. */
+bool mtlm_job_data_was_whole(const struct mtlm_job *job, const char *described);
+
 #endif /* MTLM_JOB_DATA_H */

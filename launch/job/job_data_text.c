@@ -66,6 +66,23 @@ static char *describe_one(const struct mtlm_job_dataset *d)
                         d->cut ? MTLM_JOB_DATA_CUT : "");
 }
 
+bool mtlm_job_data_was_whole(const struct mtlm_job *job, const char *described)
+{
+    const struct mtlm_job_dataset *d = job->data;
+    int64_t tokens;
+
+    /* The hash is another one: the cut makes other documents. */
+    return job->datasets == 1 && d->cut && !strstr(described, MTLM_JOB_DATA_CUT)
+           && sscanf(described,
+                     "%*d documents, %*d sequences, %" SCNd64 " tokens",
+                     &tokens)
+                  == 1
+           && tokens
+                  == mtlm_indexed_dataset_tokens(
+                      d->dataset, 0,
+                      mtlm_indexed_dataset_documents(d->dataset));
+}
+
 /* Describes a blend: the hash depends on data sets, weights and splits. */
 static char *describe_blend(const struct mtlm_job *job)
 {
@@ -146,12 +163,9 @@ static void print_no_test(const struct mtlm_job *job,
                           const struct mtlm_job_dataset *d)
 {
     const struct mtlm_options *o = &job->options;
-    int64_t bound[MTLM_SPLITS + 1];
 
     if (o->eval_iters == 0 || !d->serves[MTLM_VALID] || !d->serves[MTLM_TEST]
-        || d->share[MTLM_TEST] > 0
-        || mtlm_split_parse(o->split, INT64_C(1) << 40, bound, NULL) < 0
-        || bound[MTLM_TEST] == bound[MTLM_SPLITS])
+        || d->share[MTLM_TEST] > 0 || !mtlm_split_shares(o->split, MTLM_TEST))
         return;
     printf("    too little text to test by --split %s\n", o->split);
 }

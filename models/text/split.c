@@ -64,6 +64,13 @@ int mtlm_split_parse(const char *text, int64_t documents,
     return 0;
 }
 
+bool mtlm_split_shares(const char *text, enum mtlm_split split)
+{
+    double weight[MTLM_SPLITS] = {0};
+
+    return parse_weights(text, weight, NULL) == 0 && weight[split] > 0;
+}
+
 void mtlm_split_cut(const char *text, struct mtlm_indexed_dataset *dataset,
                     bool sentences, int64_t bound[MTLM_SPLITS + 1])
 {

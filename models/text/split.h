@@ -17,6 +17,10 @@ enum mtlm_split { MTLM_TRAIN, MTLM_VALID, MTLM_TEST, MTLM_SPLITS };
 int mtlm_split_parse(const char *text, int64_t documents,
                      int64_t bound[MTLM_SPLITS + 1], struct mtlm_error *err);
 
+/* Returns whether text gives a split a share, which rounding may leave without
+ * documents.  text must be a list of weights. */
+bool mtlm_split_shares(const char *text, enum mtlm_split split);
+
 struct mtlm_indexed_dataset;
 
 /* Divides a data set that has too few documents by the positions of tokens

@@ -93,12 +93,33 @@ static void test_bounds_are_in_order_for_any_count(void **state)
         }
 }
 
+/* A share that rounding leaves without documents is one all the same. */
+static void test_shares_are_those_given(void **state)
+{
+    static const struct {
+        const char *text;
+        bool share[MTLM_SPLITS];
+    } cases[] = {
+        {"969, 30, 1", {true, true, true}},
+        {"0,1,0", {false, true, false}},
+        {"1", {true, false, false}},
+        {"0/1e-9/1", {false, true, true}},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        for (int s = 0; s < MTLM_SPLITS; s++)
+            assert_int_equal(mtlm_split_shares(cases[i].text, s),
+                             cases[i].share[s]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bounds_are_megatrons),
         cmocka_unit_test(test_what_is_no_split_is_refused),
         cmocka_unit_test(test_bounds_are_in_order_for_any_count),
+        cmocka_unit_test(test_shares_are_those_given),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,6 +51,20 @@ job 1 "${run[@]}" --data-path book --load whole --train-iters 5
 [ "$rc" -eq 2 ] && grep -q 'trained on all of its text, and this job keeps' err \
     || fail "a whole text is split: exit code $rc: $(cat err)"
 
+# An evaluation of text that was trained on says so.
+seen='whole/iter_0000004: the saved run kept no part of this text'
+well 1 --load whole --eval-only --eval-iters 2
+grep -q "$seen" err || fail "no word about text that was trained on: $(cat err)"
+# Rounding leaves the training no document: the evaluation cuts, too.
+well 1 "${run[@]}" --data-path book --split 40,60,0 --save most
+evaluations >alone
+well 1 --load most --eval-only --log-format megatron
+evaluations | diff - alone || fail "--split 40,60,0: an evaluation reads other text"
+grep -q 'may have trained on' err && fail "text that was kept is called trained on: $(cat err)"
+# All of it, for who asks.
+well 1 --load most --eval-only --split 0,1,0
+grep -q 'tokens are split' out && fail "--split 0,1,0 is cut: $(cat out)"
+
 # A BERT's book is split between sentences.
 "$preprocess" --input book.txt --output-prefix book --split-sentences >said
 well 1 --model bert-tiny --num-layers 2 --hidden-size 64 --seq-length 64 \
