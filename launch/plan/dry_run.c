@@ -13,6 +13,7 @@
 #include "launch/options/options_note.h"
 #include "launch/options/options_offload.h"
 #include "launch/options/options_schedule.h"
+#include "launch/options/options_workers.h"
 #include "launch/plan/cluster.h"
 #include "launch/plan/cluster_notes.h"
 #include "launch/plan/described.h"
@@ -36,7 +37,6 @@
 #include "runtime/comm/launcher.h"
 #include "runtime/machine/cpu.h"
 #include "runtime/machine/gpu_detect.h"
-#include "runtime/machine/machine.h"
 
 /* The parts of the plan. */
 struct dry_run {
@@ -79,10 +79,9 @@ static void print_layouts(const struct dry_run *d)
 
 /* Sets *workers as launch/train/start.c does, without asking other ranks.  A
  * process that is bound has its cores for itself. */
-static int count_workers(const struct dry_run *d, int *workers,
-                         struct mtlm_error *err)
+static int count_workers(const struct dry_run *d, struct mtlm_options *o,
+                         int *workers, struct mtlm_error *err)
 {
-    const struct mtlm_options *o = d->options;
     struct mtlm_cpu cpu;
     int share;
 
@@ -95,12 +94,13 @@ static int count_workers(const struct dry_run *d, int *workers,
         return 0;
     }
 
-    if (mtlm_cpu_detect(&cpu, err) < 0)
+    if (mtlm_options_workers_check(o, err) < 0
+        || mtlm_cpu_detect(&cpu, err) < 0)
         return -1;
     share = mtlm_cpu_share(
         &cpu,
         cpu.allowed_cores < cpu.machine_cores ? 1 : mtlm_launcher_on_host(), 0);
-    *workers = o->workers > 0 ? o->workers : mtlm_machine_wanted_workers(share);
+    *workers = mtlm_options_workers(o, share);
     return 0;
 }
 
@@ -328,7 +328,7 @@ int mtlm_dry_run(struct mtlm_options *options, FILE *out,
     mtlm_gpu_detect_all(&d.gpus, options->no_gpu || d.described);
     if (mtlm_gpus_check(&d.gpus, err) < 0
         || mtlm_options_offload_check_gpus(options, drives_gpus(&d), err) < 0
-        || count_workers(&d, &workers, err) < 0
+        || count_workers(&d, options, &workers, err) < 0
         || read_cluster(&d, options, err) < 0)
         return -1;
     make_wish(&d, workers);

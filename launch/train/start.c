@@ -22,6 +22,7 @@
 #include "launch/job/job_run.h"
 #include "launch/job/job_transport.h"
 #include "launch/job/job_synthetic.h"
+#include "launch/options/options_workers.h"
 #include "launch/plan/layout_choice.h"
 #include "launch/train/start.h"
 #include "runtime/base/memory.h"
@@ -50,12 +51,16 @@ static void make_groups(struct mtlm_job *job)
         mtlm_layout_shares_embedding(l) ? l->tp_rank + l->tp * l->dp_rank : -1);
 }
 
+/* One rank alone may ask for too many workers, so no rank waits for others
+ * here. */
 static int detect_cpu(struct mtlm_job *job, struct mtlm_error *err)
 {
+    if (job->gpu < 0 && mtlm_options_workers_check(&job->options, err) < 0)
+        return -1;
     return mtlm_cpu_detect(&job->cpu, err);
 }
 
-/* Sets the number of workers: --workers, or this rank's share of the cores that
+/* Sets the number of workers, by default this rank's share of the cores that
  * its binding allows.  The graph is built for the largest number of workers of
  * any rank (job_layout.c).  Rings of equal length let the ranks of a
  * tensor-parallel group follow their leader. */
@@ -73,9 +78,7 @@ static int count_workers(struct mtlm_job *job, struct mtlm_error *err)
         job->workers = job->options.workers > 0 ? job->options.workers : 1;
         return 0;
     }
-    job->workers = job->options.workers > 0
-                       ? job->options.workers
-                       : mtlm_machine_wanted_workers(share);
+    job->workers = mtlm_options_workers(&job->options, share);
     hint =
         mtlm_cpu_hint(&job->cpu, mtlm_ranks_host_sum(job->ranks, job->workers),
                       text, sizeof(text));

@@ -243,6 +243,24 @@ static int check_processors(struct mtlm_error *err)
     return 0;
 }
 
+/* StarPU takes these cores from the workers that it was told to start. */
+static int check_reserved_cores(struct mtlm_error *err)
+{
+    static const char *const names[] = {"STARPU_RESERVE_NCPU",
+                                        "STARPU_MAIN_THREAD_BIND"};
+
+    for (size_t i = 0; i < LENGTH(names); i++) {
+        const char *text = getenv(names[i]);
+
+        if (text && atoi(text) > 0)
+            return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                                  "the environment variable %s=%s takes "
+                                  "workers away; --workers sets their number",
+                                  names[i], text);
+    }
+    return 0;
+}
+
 /* MPI and StarPU end in a signal where they have less. */
 static int check_addresses(struct mtlm_error *err)
 {
@@ -262,7 +280,7 @@ static int check_addresses(struct mtlm_error *err)
 int mtlm_environment_check(struct mtlm_error *err)
 {
     return mtlm_environment_check_numbers(err) < 0 || check_addresses(err) < 0
-                   || check_processors(err) < 0
+                   || check_processors(err) < 0 || check_reserved_cores(err) < 0
                    || mtlm_measurements_check(err) < 0
                    || mtlm_blas_core_check(err) < 0
                ? -1

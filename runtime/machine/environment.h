@@ -11,9 +11,9 @@
 int mtlm_environment_check_numbers(struct mtlm_error *err);
 
 /* Checks all variables, on the machine that runs the job: numbers, processors,
- * the directory of StarPU's measurements, the core of OpenBLAS, and room for
- * the libraries under a limit of address space.  Called before StarPU starts.
- * Makes the directory. */
+ * and cores that StarPU would reserve.  Checks also the directory of StarPU's
+ * measurements, the core of OpenBLAS, and room for the libraries under a limit
+ * of address space.  Called before StarPU starts.  Makes the directory. */
 int mtlm_environment_check(struct mtlm_error *err);
 
 /* Checks that the limits of STARPU_LIMIT_CPU_MEM and its like leave `bytes`:

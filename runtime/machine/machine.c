@@ -29,11 +29,28 @@ static void set_running(bool so)
     pthread_mutex_unlock(&mutex);
 }
 
-int mtlm_machine_wanted_workers(int otherwise)
+int mtlm_machine_most_workers(bool messages)
 {
-    const char *text = getenv("STARPU_NCPU");
+    return STARPU_MAXCPUS - messages;
+}
 
-    return text && atoi(text) > 0 ? atoi(text) : otherwise;
+/* The first one that is set counts, as in StarPU. */
+static const char *const worker_variables[] = {"STARPU_NCPU", "STARPU_NCPUS"};
+enum {
+    WORKER_VARIABLES = sizeof(worker_variables) / sizeof(worker_variables[0])
+};
+
+const char *mtlm_machine_wanted_workers(int *workers)
+{
+    for (int i = 0; i < WORKER_VARIABLES; i++) {
+        const char *text = getenv(worker_variables[i]);
+
+        if (!text || atoi(text) <= 0)
+            continue;
+        *workers = atoi(text);
+        return worker_variables[i];
+    }
+    return NULL;
 }
 
 /* Checks the policy in force: StarPU only warns when it takes another one. */
@@ -117,7 +134,7 @@ void mtlm_machine_restrict(struct starpu_task *task, int worker)
     task->workerids_len = WORDS;
 }
 
-/* StarPU started fewer workers: it has a limit, which variables lower. */
+/* StarPU started other workers than asked for. */
 static int refuse_workers(const struct starpu_conf *conf, bool messages,
                           struct mtlm_error *err)
 {
@@ -131,7 +148,7 @@ static int refuse_workers(const struct starpu_conf *conf, bool messages,
                               "may have been built without CUDA",
                               (int) conf->workers_cuda_gpuid[0]);
     return mtlm_error_set(
-        err, MTLM_EXIT_RESOURCE,
+        err, MTLM_EXIT_PEER,
         "StarPU started %d workers instead of %d (--workers%s)", got,
         conf->ncpus, messages ? ", and one for --comm-node task" : "");
 }
@@ -142,6 +159,26 @@ static void allow_any_number_of_tasks(void)
 {
     unsetenv("STARPU_LIMIT_MAX_SUBMITTED_TASKS");
     unsetenv("STARPU_LIMIT_MIN_SUBMITTED_TASKS");
+}
+
+/* Refuses a device that StarPU cannot drive as one worker. */
+static int check_gpu(int gpu, struct mtlm_error *err)
+{
+    const char *text = getenv("STARPU_NWORKER_PER_CUDA");
+
+    if (gpu >= STARPU_MAXCUDADEVS)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "this rank would drive GPU %d, and this StarPU "
+                              "has GPUs 0 to %d; give each rank GPUs of its "
+                              "own in CUDA_VISIBLE_DEVICES",
+                              gpu, STARPU_MAXCUDADEVS - 1);
+    if (gpu >= 0 && text && atoi(text) != 1)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "the environment variable "
+                              "STARPU_NWORKER_PER_CUDA=%s: a GPU has one "
+                              "worker here",
+                              text);
+    return 0;
 }
 
 /* StarPU takes memory of a GPU in chunks of 32 MiB: with a smaller limit its
@@ -216,14 +253,17 @@ int mtlm_machine_start(const struct mtlm_machine_config *config,
     struct starpu_conf conf;
     int rc;
 
+    if (check_gpu(config->gpu, err) < 0)
+        return -1;
     starpu_conf_init(&conf);
     if (mtlm_plugin_choose(&conf, config->policies, config->rank, err) < 0)
         return -1;
     conf.ncpus = (config->gpu < 0 ? config->workers : 1) + messages;
     take_gpu(config, &conf);
     conf.nopencl = 0;
-    /* StarPU would count more workers than decided. */
-    unsetenv("STARPU_NCPU");
+    /* StarPU would count other workers than decided. */
+    for (int i = 0; i < WORKER_VARIABLES; i++)
+        unsetenv(worker_variables[i]);
     setenv("STARPU_SILENT", "1", 0);
     if (config->shared)
         setenv("STARPU_WORKERS_NOBIND", "1", 0);

@@ -36,7 +36,7 @@ struct mtlm_machine_config {
 };
 
 /* Starts StarPU; the caller stops the machine.  Refuses an unknown policy, with
- * the list of known ones. */
+ * the list of known ones, and a GPU that StarPU has no room for. */
 int mtlm_machine_start(const struct mtlm_machine_config *config,
                        struct mtlm_error *err);
 
@@ -73,7 +73,12 @@ const char *mtlm_machine_starpu_version(void);
 /* Stops StarPU. */
 void mtlm_machine_stop(void);
 
-/* Returns the number of workers in STARPU_NCPU, or otherwise. */
-int mtlm_machine_wanted_workers(int otherwise);
+/* Returns the most CPU workers that compute; messages: a further one is for
+ * messages. */
+int mtlm_machine_most_workers(bool messages);
+
+/* Sets *workers to the number in STARPU_NCPU or STARPU_NCPUS, and returns the
+ * name of the variable; NULL: neither has a number. */
+const char *mtlm_machine_wanted_workers(int *workers);
 
 #endif /* MTLM_MACHINE_H */

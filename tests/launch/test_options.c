@@ -16,7 +16,9 @@
 #include "launch/options/help_text.h"
 #include "launch/options/options_layout.h"
 #include "launch/options/options_resolve.h"
+#include "launch/options/options_workers.h"
 #include "models/presets.h"
+#include "runtime/machine/machine.h"
 #include "tests/launch/parse.h"
 
 static void test_presets_fit_their_options(void **state)
@@ -379,6 +381,57 @@ static void test_the_examples_of_help_are_accepted(void **state)
     assert_true(n >= 5);
 }
 
+static bool notes_cores(void)
+{
+    return options.notes && strstr(options.notes, "several ranks take all");
+}
+
+static void test_cores_have_workers_as_far_as_starpu_has_them(void **state)
+{
+    const int most = mtlm_machine_most_workers(false);
+
+    (void) state;
+    unsetenv("STARPU_NCPU");
+    unsetenv("STARPU_NCPUS");
+    accepts("--model gpt-tiny");
+    assert_int_equal(mtlm_options_workers_check(&options, &error), 0);
+    assert_int_equal(mtlm_options_workers(&options, most), most);
+    assert_false(notes_cores());
+    assert_int_equal(mtlm_options_workers(&options, most + 32), most);
+    assert_true(notes_cores());
+    accepts("--model gpt-tiny --comm-node task");
+    assert_int_equal(mtlm_options_workers(&options, most), most - 1);
+    assert_true(notes_cores());
+}
+
+/* What asks for so many workers is refused by its name; StarPU's variables
+ * count in StarPU's order. */
+static void test_workers_asked_for_must_be_there(void **state)
+{
+    const int most = mtlm_machine_most_workers(false);
+    char line[64], number[16];
+
+    (void) state;
+    for (int more = 0; more < 2; more++) {
+        snprintf(line, sizeof(line), "--model gpt-tiny --workers %d",
+                 most + more);
+        accepts(line);
+        assert_int_equal(mtlm_options_workers_check(&options, &error), -more);
+    }
+    assert_int_equal(error.code, MTLM_EXIT_USAGE);
+    assert_non_null(strstr(error.text, "--workers="));
+    accepts("--model gpt-tiny --comm-node task");
+    snprintf(number, sizeof(number), "%d", most);
+    setenv("STARPU_NCPUS", number, 1);
+    assert_int_equal(mtlm_options_workers_check(&options, &error), -1);
+    assert_non_null(strstr(error.text, "STARPU_NCPUS="));
+    setenv("STARPU_NCPU", "3", 1);
+    assert_int_equal(mtlm_options_workers_check(&options, &error), 0);
+    assert_int_equal(mtlm_options_workers(&options, 1), 3);
+    unsetenv("STARPU_NCPU");
+    unsetenv("STARPU_NCPUS");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -397,6 +450,8 @@ int main(void)
         cmocka_unit_test(test_an_option_is_called_as_its_name),
         cmocka_unit_test(test_help_names_every_option),
         cmocka_unit_test(test_the_examples_of_help_are_accepted),
+        cmocka_unit_test(test_cores_have_workers_as_far_as_starpu_has_them),
+        cmocka_unit_test(test_workers_asked_for_must_be_there),
     };
 
     return cmocka_run_group_tests(tests, parse_setup, parse_teardown);

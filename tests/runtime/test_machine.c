@@ -1,0 +1,71 @@
+/* StarPU starts with the workers of the rank, whatever its variables say, or a
+ * sentence names what stands against that. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <starpu.h>
+
+#include "runtime/machine/machine.h"
+
+/* The worker's GPU is refused before StarPU or CUDA is asked. */
+static void assert_refuses(int gpu, const char *word)
+{
+    const struct mtlm_machine_config config = {.workers = 1, .gpu = gpu};
+    struct mtlm_error err;
+
+    assert_int_equal(mtlm_machine_start(&config, &err), -1);
+    assert_int_equal(err.code, MTLM_EXIT_USAGE);
+    assert_non_null(strstr(err.text, word));
+}
+
+/* StarPU's tables of devices end there. */
+static void test_a_gpu_beyond_those_of_starpu_is_refused(void **state)
+{
+    (void) state;
+    assert_refuses(STARPU_MAXCUDADEVS, "CUDA_VISIBLE_DEVICES");
+    assert_refuses(STARPU_MAXCUDADEVS + 1, "CUDA_VISIBLE_DEVICES");
+}
+
+static void test_a_gpu_has_one_worker(void **state)
+{
+    (void) state;
+    if (STARPU_MAXCUDADEVS < 1)
+        skip();
+    setenv("STARPU_NWORKER_PER_CUDA", "2", 1);
+    assert_refuses(0, "STARPU_NWORKER_PER_CUDA=2");
+    unsetenv("STARPU_NWORKER_PER_CUDA");
+}
+
+static void test_variables_do_not_change_the_workers(void **state)
+{
+    const struct mtlm_machine_config config = {
+        .workers = 2, .gpu = -1, .shared = true};
+    struct mtlm_error err = {0};
+
+    (void) state;
+    setenv("STARPU_NCPU", "3", 1);
+    setenv("STARPU_NCPUS", "1", 1);
+    if (mtlm_machine_start(&config, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(starpu_cpu_worker_get_count(), 2);
+    mtlm_machine_stop();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_gpu_beyond_those_of_starpu_is_refused),
+        cmocka_unit_test(test_a_gpu_has_one_worker),
+        cmocka_unit_test(test_variables_do_not_change_the_workers),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
