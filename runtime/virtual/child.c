@@ -124,7 +124,10 @@ static void set_environment(const struct sim_files *p)
                                          "STARPU_NCPUS",
                                          "STARPU_RESERVE_NCPU",
                                          "STARPU_WORKERS_CPUID",
+                                         "STARPU_WORKERS_COREID",
+                                         "STARPU_MAIN_THREAD_BIND",
                                          "STARPU_MAIN_THREAD_CPUID",
+                                         "STARPU_MAIN_THREAD_COREID",
                                          "STARPU_LIMIT_MAX_SUBMITTED_TASKS",
                                          "STARPU_LIMIT_MIN_SUBMITTED_TASKS"};
 
@@ -182,14 +185,18 @@ enum { ENDING = 3 };
 static const int ending[ENDING] = {SIGHUP, SIGINT, SIGTERM};
 
 /* While the simulator runs, a signal that ends mtlm-dag also ends the simulator
- * and removes the files. */
+ * and removes the files.  An ignored signal stays ignored, as nohup asks, in
+ * the simulator as well. */
 static void take_signals(struct sigaction before[ENDING])
 {
     struct sigaction action = {.sa_handler = catch_signal};
 
     caught = 0;
-    for (int i = 0; i < ENDING; i++)
-        sigaction(ending[i], &action, &before[i]);
+    for (int i = 0; i < ENDING; i++) {
+        sigaction(ending[i], NULL, &before[i]);
+        if (before[i].sa_handler != SIG_IGN)
+            sigaction(ending[i], &action, NULL);
+    }
 }
 
 static void return_signals(const struct sigaction before[ENDING])

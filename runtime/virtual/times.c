@@ -23,9 +23,10 @@ static struct mtlm_virtual_times *map_file(const char *path, int flags,
     const int file = open(path, flags, 0600);
     void *memory = MAP_FAILED;
 
+    /* posix_fallocate() returns its error, and leaves errno alone. */
     if (file >= 0
         && (!(flags & O_CREAT)
-            || posix_fallocate(file, 0, bytes_of(n_tasks)) == 0))
+            || (errno = posix_fallocate(file, 0, bytes_of(n_tasks))) == 0))
         memory = mmap(NULL, bytes_of(n_tasks), PROT_READ | PROT_WRITE,
                       MAP_SHARED, file, 0);
     if (file >= 0)

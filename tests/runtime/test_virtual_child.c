@@ -3,6 +3,7 @@
 
 #include "config.h"
 
+#include <errno.h>
 #include <glob.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -19,6 +20,8 @@
 #include <cmocka.h>
 
 #include "runtime/virtual/child.h"
+#include "runtime/virtual/times.h"
+#include "tests/file_limit.h"
 
 static char directory[] = "/tmp/test_virtual_child.XXXXXX";
 
@@ -153,6 +156,44 @@ static void test_a_signal_leaves_nothing(void **state)
     assert_false(has_files());
 }
 
+/* As after nohup, when the terminal is closed. */
+static void test_an_ignored_signal_stays_ignored(void **state)
+{
+    (void) state;
+    signal(SIGHUP, SIG_IGN);
+    assert_fails("kill -HUP $PPID $$; echo mtlm-dag: both go on >&2; exit 2",
+                 MTLM_EXIT_USAGE, "both go on", NULL);
+    signal(SIGHUP, SIG_DFL);
+}
+
+/* StarPU in virtual time would take a worker away for it. */
+static void test_the_simulator_binds_no_thread(void **state)
+{
+    (void) state;
+    setenv("STARPU_MAIN_THREAD_BIND", "1", 1);
+    assert_fails("echo mtlm-dag: is ${STARPU_MAIN_THREAD_BIND-unset} >&2; "
+                 "exit 2",
+                 MTLM_EXIT_USAGE, "is unset", NULL);
+    unsetenv("STARPU_MAIN_THREAD_BIND");
+}
+
+static void test_times_without_room_say_why(void **state)
+{
+    struct mtlm_virtual_times *times;
+    struct mtlm_error err;
+    char path[100];
+
+    (void) state;
+    snprintf(path, sizeof(path), "%s/times", directory);
+    file_limit(4096);
+    times = mtlm_virtual_times_create(path, 4096, &err);
+    file_limit(RLIM_INFINITY);
+    unlink(path);
+    assert_null(times);
+    assert_int_equal(err.code, MTLM_EXIT_IO);
+    assert_non_null(strstr(err.text, strerror(EFBIG)));
+}
+
 static void test_a_program_that_is_not_there(void **state)
 {
     struct mtlm_virtual_config config = {.program = "/no/such/program"};
@@ -254,6 +295,9 @@ int main(void)
         cmocka_unit_test(test_a_process_that_says_why),
         cmocka_unit_test(test_a_process_that_makes_no_progress),
         cmocka_unit_test(test_a_signal_leaves_nothing),
+        cmocka_unit_test(test_an_ignored_signal_stays_ignored),
+        cmocka_unit_test(test_the_simulator_binds_no_thread),
+        cmocka_unit_test(test_times_without_room_say_why),
         cmocka_unit_test(test_a_program_that_is_not_there),
         cmocka_unit_test(test_a_temporary_directory_too_long),
         cmocka_unit_test(test_a_job_survives_its_file),
