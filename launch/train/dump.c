@@ -20,6 +20,7 @@
 
 struct mtlm_dump {
     struct mtlm_job *job;
+    double scale;               /* loss scale of the first iteration */
     mtlm_real **weight, **grad; /* [program->n_params] */
     int32_t *field[MTLM_FIELD_PRETRAINING];
 };
@@ -28,8 +29,12 @@ struct mtlm_dump *mtlm_dump_create(struct mtlm_job *job)
 {
     struct mtlm_dump *dump = mtlm_calloc(1, sizeof(*dump));
     const int n = job->program->n_params;
+    double control[MTLM_CONTROL_COUNT];
 
+    /* A dynamic scale goes on where the loaded run ended. */
+    mtlm_run_read(job->run, job->program->pass_control, control);
     dump->job = job;
+    dump->scale = control[MTLM_CONTROL_LOSS_SCALE];
     dump->weight = mtlm_calloc(n, sizeof(*dump->weight));
     dump->grad = mtlm_calloc(n, sizeof(*dump->grad));
     return dump;
@@ -73,15 +78,14 @@ static mtlm_real *copy_gradient(struct mtlm_dump *dump,
                                 const struct mtlm_parameter *p)
 {
     const int64_t n = mtlm_tensor_elems(p->grad);
-    const double scale = dump->job->program->config.loss_scale.initial;
     mtlm_real *values = mtlm_calloc(n, sizeof(*values));
 
     for (int64_t i = 0; i < n; i++)
         values[i] = NAN;
     if (p->reduced)
         mtlm_run_read(dump->job->run, p->reduced, values + p->first);
-    for (int64_t i = 0; i < n && scale > 0; i++)
-        values[i] /= scale;
+    for (int64_t i = 0; i < n; i++)
+        values[i] /= dump->scale;
     return values;
 }
 

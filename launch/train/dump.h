@@ -8,7 +8,8 @@
 
 struct mtlm_dump;
 
-/* Returns an empty dump; borrows job.  mtlm_dump_write() frees the dump. */
+/* Returns an empty dump; borrows job.  mtlm_dump_write() frees the dump.  Call
+ * after mtlm_checkpoint_load(). */
 struct mtlm_dump *mtlm_dump_create(struct mtlm_job *job);
 
 /* Copies the weights.  Call before the first iteration. */

@@ -133,4 +133,27 @@ awk -v before=16777216 -v left=2 '
     }
     END { exit bad || NR != 34 || overflows < 4 || !doubled || !late }
 ' course || fail "the loss scale: $(cat course)"
+
+# A dump of a resumed run has gradients without the scale of that iteration.
+well 1 "${small[@]}" --fp16 --initial-loss-scale 1024 --loss-scale-window 1 \
+    --train-iters 3 --exit-interval 2 --save saved
+field 'loss scale' out | awk 'END { exit $1 <= 1024 }' \
+    || fail "the loss scale stays: $(cat out)"
+well 1 --load saved --train-iters 3 --dump-first-step dump
+"${PYTHON:-python3}" - dump/rank-0.safetensors <<'END' || fail 'gradients of the dump'
+import json, math, struct, sys
+
+data = open(sys.argv[1], "rb").read()
+(size,) = struct.unpack("<Q", data[:8])
+norm = squares = 0
+for name, entry in json.loads(data[8:8 + size]).items():
+    begin, end = entry.get("data_offsets", (0, 0))
+    values = data[8 + size + begin:8 + size + end]
+    if name == "grad_norm":
+        (norm,) = struct.unpack("<d", values)
+    elif name.endswith(".grad"):
+        squares += sum(x * x for (x,) in struct.iter_unpack("<f", values))
+print("gradients:", math.sqrt(squares), "norm:", norm)
+sys.exit(not abs(math.sqrt(squares) - norm) < 1e-3 * norm)
+END
 finish
