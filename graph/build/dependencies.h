@@ -32,8 +32,9 @@ struct mtlm_predecessors mtlm_dependencies_add(struct mtlm_dependencies *d,
                                                const struct mtlm_submission *at,
                                                int64_t task);
 
-/* Tasks only read the tensor from here on: readers no longer wait for its
- * writers, and the record does not grow by them. */
+/* Tasks only read the tensor from here on, or one task sets its values before
+ * all others.  Readers no longer wait for its writers, and the record does not
+ * grow by them. */
 void mtlm_dependencies_fix(struct mtlm_dependencies *d,
                            const struct mtlm_tensor *tensor);
 

@@ -28,6 +28,10 @@ struct mtlm_run_watch *mtlm_run_watch_create(const struct mtlm_program *program)
     w = mtlm_calloc(1, sizeof(*w));
     w->facts = mtlm_policy_facts_create(program);
     w->dependencies = mtlm_dependencies_create(program->graph);
+    /* Only the start of the run writes a constant control: the record would
+     * keep each reader for ever. */
+    if (program->pass_control != program->control)
+        mtlm_dependencies_fix(w->dependencies, program->pass_control);
     w->times = mtlm_calloc(program->graph->all.n, sizeof(*w->times));
     return w;
 }

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "graph/build/dependencies.h"
+#include "graph/run/watch.h"
 #include "runtime/base/memory.h"
 #include "tests/graph/small.h"
 
@@ -153,6 +154,67 @@ static void test_readers_of_what_nobody_writes_wait_for_nothing(void **state)
     mtlm_graph_destroy(graph);
 }
 
+static bool uses(const struct mtlm_node *x, const struct mtlm_tensor *t)
+{
+    for (int i = 0; i < mtlm_node_n_uses(x); i++)
+        if (mtlm_node_use(x, i).tensor == t)
+            return true;
+    return false;
+}
+
+/* Submits the items that use t, of an iteration or of the start, for a policy
+ * that watches; adds their nodes to node, and returns the number of all. */
+static int watch_users(struct mtlm_run_watch *w, const struct mtlm_items *items,
+                       const struct mtlm_tensor *t,
+                       struct mtlm_policy_node **node, int n)
+{
+    for (int i = 0; i < items->n; i++) {
+        const struct mtlm_item *item = &items->item[i];
+        const struct mtlm_record record = {.job = n,
+                                           .microbatch = item->microbatch};
+
+        if (uses(item->node, t))
+            node[n++] = mtlm_run_watch_node(w, item, 0, &record, 1, 0);
+    }
+    return n;
+}
+
+/* The control that passes read besides two versions of the weights: nobody
+ * would empty a list of its readers. */
+static void test_passes_do_not_wait_for_a_constant_control(void **state)
+{
+    enum { MOST = 16 };
+    struct mtlm_program_config config = small_config(1, 1, 1);
+    struct mtlm_policy_node *node[MOST];
+    const struct mtlm_policy_node *on[MOST];
+    const struct mtlm_program *program;
+    struct mtlm_run_watch *w;
+    struct small_ranks ranks;
+    int n;
+
+    (void) state;
+    config.weight_staleness = 1;
+    ranks = small_ranks_create(&config);
+    program = ranks.program[0];
+    mtlm_policy_watch(&(struct mtlm_policy_watch){0});
+    w = mtlm_run_watch_create(program);
+    n = watch_users(w, &program->init, program->pass_control, node, 0);
+    assert_int_equal(n, 1);
+    n = watch_users(w, &program->train, program->pass_control, node, n);
+    assert_in_range(n, 3, MOST);
+    for (int i = 1; i < n; i++) {
+        const size_t before = mtlm_policy_predecessors(node[i], on, MOST);
+
+        for (size_t k = 0; k < before; k++)
+            assert_ptr_not_equal(on[k], node[0]);
+    }
+    for (int i = 0; i < n; i++)
+        mtlm_policy_nodes_ended(node[i]);
+    mtlm_policy_watch(NULL);
+    mtlm_run_watch_destroy(w);
+    small_ranks_destroy(&ranks);
+}
+
 /* As Adam on several weights, behind the readers of all microbatches. */
 static void test_a_writer_of_several_tensors_waits_for_each_reader_once(
     void **state)
@@ -264,6 +326,7 @@ int main(void)
         cmocka_unit_test(
             test_readers_wait_for_the_writer_and_a_writer_for_readers),
         cmocka_unit_test(test_readers_of_what_nobody_writes_wait_for_nothing),
+        cmocka_unit_test(test_passes_do_not_wait_for_a_constant_control),
         cmocka_unit_test(
             test_a_writer_of_several_tensors_waits_for_each_reader_once),
         cmocka_unit_test(test_random_programs_follow_the_definition),
