@@ -194,7 +194,8 @@
         "stop after each iteration that is a multiple of N; 0: never")         \
     OPT(TRAINING, EXIT_DURATION_IN_MINS, "exit-duration-in-mins", REAL,        \
         exit_duration_mins, "0", 0, 1e6, "X",                                  \
-        "stop after the iteration that reaches X minutes; 0: never")           \
+        "after X minutes stop with the iteration under way or the next one; "  \
+        "0: never")                                                            \
     OPT(OPTIMIZER, LR, "lr", REAL, lr_schedule.lr, NEEDED, 0, 1000, "X",       \
         "learning rate after the warm-up")                                     \
     OPT(OPTIMIZER, MIN_LR, "min-lr", REAL, lr_schedule.min_lr, "0", 0, 1000,   \

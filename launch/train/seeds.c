@@ -117,11 +117,8 @@ void mtlm_seeds_take(struct mtlm_seeds *seeds, const struct mtlm_job *job)
 /* ---- between two runs ---- */
 
 /* Returns the reason to stop that any rank has, enum mtlm_stop, or 0. */
-static int reason_to_stop(const struct mtlm_seeds *seeds,
-                          struct mtlm_ranks *ranks)
+static int reason_to_stop(struct mtlm_ranks *ranks)
 {
-    if (seeds->deadline_ns > 0 && mtlm_now_ns() > seeds->deadline_ns)
-        mtlm_stop_request();
     return (int) -mtlm_ranks_min(ranks, -mtlm_stop_requested());
 }
 
@@ -145,7 +142,7 @@ bool mtlm_seeds_go_on(const struct mtlm_seeds *seeds, int i,
 {
     const bool whole = mtlm_ranks_min(all->ranks, seeds->done == i + 1);
     const bool last = i + 1 == seeds->n;
-    const int stop = whole && !last ? reason_to_stop(seeds, all->ranks) : 0;
+    const int stop = whole && !last ? reason_to_stop(all->ranks) : 0;
 
     if (whole && !stop)
         return true;

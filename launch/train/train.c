@@ -48,21 +48,6 @@ static bool log_due(const struct mtlm_options *o, int64_t iteration, bool last)
     return (iteration + 1) % o->log_interval == 0 || last;
 }
 
-/* Returns whether the run ends early; all ranks get the same answer. */
-static bool must_stop(struct mtlm_train *s, const double r[MTLM_CONTROL_COUNT])
-{
-    if (r[MTLM_CONTROL_STOP] >= MTLM_STOP_SIGNAL)
-        s->interrupted = true;
-    return r[MTLM_CONTROL_STOP] > 0;
-}
-
-static void watch_clock(const struct mtlm_train *s)
-{
-    if (s->job->options.exit_duration_mins > 0
-        && mtlm_train_log_time_left(&s->log) < 0)
-        mtlm_stop_request();
-}
-
 static void write_dump(struct mtlm_train *s, const double r[MTLM_CONTROL_COUNT])
 {
     struct mtlm_error err;
@@ -121,12 +106,14 @@ static struct mtlm_trace_usage traced(struct mtlm_train *s, int64_t e,
                                       bool ahead)
 {
     const struct mtlm_job *job = s->job;
-    const struct mtlm_traced_rank rank = {.ranks = job->ranks,
-                                          .recorder = job->recorder,
-                                          .clock_offset_ns =
-                                              job->clock_offset_ns,
-                                          .workers = job->workers,
-                                          .alone = !ahead};
+    const struct mtlm_traced_rank rank = {
+        .ranks = job->ranks,
+        .recorder = job->recorder,
+        .clock_offset_ns = job->clock_offset_ns,
+        /* On a GPU its worker alone
+         * computes. */
+        .workers = job->gpu < 0 ? job->workers : 1,
+        .alone = !ahead};
 
     return mtlm_traced_iteration(&rank, e, s->nodes[e % 2]);
 }
@@ -277,7 +264,7 @@ static void run_loop(struct mtlm_train *s)
 {
     const struct mtlm_options *o = &s->job->options;
     const int64_t first = s->job->begin.iteration;
-    bool stop = false;
+    const bool limited = o->exit_duration_mins > 0;
 
     if (first >= s->log.end) { /* the loaded run was complete */
         print_nothing_left(s->job);
@@ -291,13 +278,13 @@ static void run_loop(struct mtlm_train *s)
     submit_iteration(s, first);
     mtlm_run_on_gradients(s->job->run, NULL, NULL);
     for (int64_t e = first; e < s->log.end; e++) {
-        const bool last = e + 1 == s->log.end || stop;
+        const bool last = e + 1 == s->log.end || s->stop;
         const bool due = save_due(s, e, last);
         const bool replans = !last && mtlm_job_replan_follows(s->job, e);
         const bool ahead = !last && !replans && !validation_due(o, e)
                            && !(due && mtlm_saver_pending(s->saver));
         double r[MTLM_CONTROL_COUNT];
-        bool good;
+        bool good, may_end;
 
         if (ahead && due)
             copy_weights(s, e);
@@ -306,26 +293,27 @@ static void run_loop(struct mtlm_train *s)
         good = await_report(s, e, r);
         if (e == first)
             print_kernels(s->job);
-        log_iteration(s, e, r, log_due(o, e, last) || !good, ahead);
+        if (!last)
+            mtlm_train_heed(s, r[MTLM_CONTROL_STOP]);
+        /* The time may end in a validation, too. */
+        may_end =
+            !ahead && (last || s->stop || (limited && validation_due(o, e)));
+        log_iteration(s, e, r, log_due(o, e, may_end) || !good, ahead);
         if (!good) {
             mtlm_progress_stop();
             mtlm_train_explain_nan(s, e);
             return;
         }
-        if (!last) {
-            watch_clock(s);
-            stop = must_stop(s, r);
-        }
         save_or_poll(s, e, due, ahead, r);
         if (validation_due(o, e) && !s->interrupted)
             finish_and_validate(s, e + 1);
-        if (s->interrupted && !ahead) { /* no iteration is in flight */
+        if (s->stop && !ahead) { /* no iteration is in flight */
             save_or_poll(s, e, s->saver && !due, false, r);
             return;
         }
         if (last)
             return;
-        if (replans && !stop)
+        if (replans)
             mtlm_replan(s);
         if (!ahead)
             submit_iteration(s, e + 1);
@@ -358,6 +346,8 @@ static void prepare_training(struct mtlm_train *s)
         mtlm_run_on_gradients(job->run, mtlm_dump_gradients, s->dump);
     }
     mtlm_train_log_start(&s->log, job); /* times leave out the validation */
+    if (job->options.exit_duration_mins > 0)
+        mtlm_stop_at(s->log.deadline_ns);
     mtlm_job_watch_engine(job);
 }
 

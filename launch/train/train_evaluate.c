@@ -16,7 +16,6 @@
 #include "launch/train/train_private.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
-#include "runtime/machine/signals.h"
 
 /* Sums up the reports of a validation's pieces.  Submits one piece ahead of the
  * awaited piece.  After a signal to any rank, no rank submits another piece.
@@ -39,8 +38,7 @@ static bool add_pieces(struct mtlm_train *s, int64_t done,
         mtlm_run_eval_report(run, i, report);
         for (int k = 0; k < MTLM_STATUS_EXTRA; k++)
             sum[k] += report[k];
-        if (report[MTLM_STATUS_STOP] >= MTLM_STOP_SIGNAL)
-            s->interrupted = true;
+        mtlm_train_heed(s, report[MTLM_STATUS_STOP]);
     }
     return submitted == n;
 }

@@ -31,6 +31,10 @@ void mtlm_train_log_start(struct mtlm_train_log *log,
         .prints = mtlm_ranks_rank(job->ranks) == last,
         .end = mtlm_options_last_iteration(o, job->begin.iteration),
         .start_ns = mtlm_now_ns()};
+    log->deadline_ns =
+        job->deadline_ns > 0
+            ? job->deadline_ns
+            : log->start_ns + (int64_t) (o->exit_duration_mins * 60e9);
     log->is_short = o->log_format == MTLM_LOG_SHORT;
     log->colour = !o->launched && mtlm_short_line_colours(STDOUT_FILENO);
     log->line.since_ns = log->step.since_ns = log->start_ns;
@@ -75,13 +79,7 @@ static double validations_left(const struct mtlm_train_log *log, int64_t done)
 
 double mtlm_train_log_time_left(const struct mtlm_train_log *log)
 {
-    const int64_t deadline =
-        log->job->deadline_ns > 0
-            ? log->job->deadline_ns
-            : log->start_ns
-                  + (int64_t) (log->job->options.exit_duration_mins * 60e9);
-
-    return (deadline - mtlm_now_ns()) * 1e-9;
+    return (log->deadline_ns - mtlm_now_ns()) * 1e-9;
 }
 
 /* Time left when `per_samples` samples take `seconds`. */

@@ -25,6 +25,7 @@ struct mtlm_train_log {
     bool is_short, colour;       /* launch/log/short_line.h */
     int64_t end;                 /* last iteration of the run, at the latest */
     int64_t start_ns;            /* of the first iteration */
+    int64_t deadline_ns;         /* if --exit-duration-in-mins is given */
     struct mtlm_train_span line; /* since the last line */
     struct mtlm_train_span step; /* the last iteration */
     int64_t all_eval_ns;         /* in validations */

@@ -8,6 +8,7 @@
 #include "launch/job/job.h"
 #include "launch/train/summary_text.h"
 #include "launch/train/train_log.h"
+#include "runtime/machine/signals.h"
 
 struct mtlm_train {
     struct mtlm_job *job;
@@ -23,10 +24,22 @@ struct mtlm_train {
     int64_t validated; /* iterations before the last validation; -1: none */
     double validation[MTLM_STATUS_EXTRA]; /* report of that validation */
     struct mtlm_summary_text text;
+    bool stop;        /* by a signal, the time limit or a disk: the same on all
+                       * ranks; no iteration is submitted then */
     bool interrupted; /* by a signal: the same on all ranks */
     bool left_out;    /* a due validation or test is missing or incomplete */
     int code;         /* exit code; may differ between ranks */
 };
+
+/* Sets stop and interrupted by a report's sum of mtlm_stop_requested() over the
+ * ranks. */
+static inline void mtlm_train_heed(struct mtlm_train *s, double reasons)
+{
+    if (reasons > 0)
+        s->stop = true;
+    if (reasons >= MTLM_STOP_SIGNAL)
+        s->interrupted = true;
+}
 
 /* Validates after `done` iterations and logs the result.  on: "" or " on
  * validation set", part of the log line.  A signal ends the validation without

@@ -4,13 +4,17 @@
 #include "config.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <unistd.h>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/exit_code.h"
 #include "runtime/machine/signals.h"
 
-static volatile sig_atomic_t time_over, signalled;
+static volatile sig_atomic_t requested, signalled;
+static _Atomic int64_t deadline_ns = INT64_MAX;
 
 static void on_signal(int number)
 {
@@ -55,10 +59,17 @@ void mtlm_signals_end_at_once(void)
 
 void mtlm_stop_request(void)
 {
-    time_over = 1;
+    requested = 1;
+}
+
+void mtlm_stop_at(int64_t ns)
+{
+    deadline_ns = ns;
 }
 
 int mtlm_stop_requested(void)
 {
-    return signalled ? MTLM_STOP_SIGNAL : time_over ? MTLM_STOP_TIME : 0;
+    if (signalled)
+        return MTLM_STOP_SIGNAL;
+    return requested || mtlm_now_ns() > deadline_ns ? MTLM_STOP_TIME : 0;
 }

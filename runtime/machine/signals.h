@@ -1,6 +1,8 @@
 #ifndef MTLM_SIGNALS_H
 #define MTLM_SIGNALS_H
 
+#include <stdint.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -22,8 +24,11 @@ void mtlm_signals_end_at_once(void);
  * stay distinguishable from a time limit. */
 enum mtlm_stop { MTLM_STOP_TIME = 1, MTLM_STOP_SIGNAL = 1 << 20 };
 
-/* Sets the flag from the program: the time limit is reached. */
+/* Sets the flag from the program: the job cannot go on. */
 void mtlm_stop_request(void);
+
+/* Sets the time limit, on the clock of mtlm_now_ns(). */
+void mtlm_stop_at(int64_t ns);
 
 /* Returns the reason to stop, enum mtlm_stop, or 0. */
 int mtlm_stop_requested(void);

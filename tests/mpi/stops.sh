@@ -1,6 +1,7 @@
 #!/bin/bash
-# What ends a run early and what does not: --exit-interval, a NaN that is
-# skipped; and what is validated at the end.
+# What ends a run early and what does not: --exit-interval,
+# --exit-duration-in-mins, a NaN that is skipped; and what is validated at the
+# end.
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 
@@ -107,5 +108,21 @@ grep -q 'stopped by --exit-interval after iteration 6 of 600' err \
 well 2 "${small[@]}" --pipeline-model-parallel-size 2 --train-iters 5 \
     --exit-interval 6
 [ -s err ] && fail "--exit-interval beyond the end: $(cat err)"
+
+# over RANKS ITERATION OPTION...: the time is over in the first iteration; the run
+# ends after ITERATION, saves it and prints its line though none is due.
+over() {
+    rm -rf kept
+    well "$1" "${small[@]}" --train-iters 600 --exit-duration-in-mins 1e-9 \
+        --log-interval 50 --save kept "${@:3}"
+    grep -q "stopped by --exit-duration-in-mins after iteration $2 of 600" err \
+        || fail "${*:3}: the time is over: $(cat err)"
+    [ "$(losses out | wc -l)" -eq 1 ] || fail "${*:3}: lines: $(cat out)"
+    [ -d "kept/iter_000000$2" ] || fail "${*:3}: kept: $(ls kept)"
+}
+# The second iteration is under way then, but not before a validation.
+over 1 2
+over 2 2 --pipeline-model-parallel-size 2
+over 1 1 --eval-iters 1 --eval-interval 1
 
 finish

@@ -6,12 +6,14 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/exit_code.h"
 #include "runtime/machine/signals.h"
 #include "tests/runtime/child.h"
@@ -63,6 +65,19 @@ static int exceed_the_time(int unused)
         return 1;
     raise(SIGUSR1); /* it counts more, and is the first one still */
     return mtlm_stop_requested() == MTLM_STOP_SIGNAL ? 42 : 2;
+}
+
+static int pass_the_deadline(int unused)
+{
+    (void) unused;
+    mtlm_stop_at(INT64_MAX);
+    if (mtlm_stop_requested())
+        return 1;
+    mtlm_stop_at(mtlm_now_ns() - 1);
+    if (mtlm_stop_requested() != MTLM_STOP_TIME)
+        return 2;
+    raise(SIGTERM);
+    return mtlm_stop_requested() == MTLM_STOP_SIGNAL ? 42 : 3;
 }
 
 /* A process that ends at once ends by the number itself; by SIGUSR1 with a
@@ -126,6 +141,7 @@ static void test_a_signal_is_told_from_the_end_of_the_time(void **state)
 
     (void) state;
     assert_int_equal(WEXITSTATUS(status_of(exceed_the_time, 0, text)), 42);
+    assert_int_equal(WEXITSTATUS(status_of(pass_the_deadline, 0, text)), 42);
     /* The reasons of all ranks add up, and stay apart. */
     assert_true(MTLM_STOP_SIGNAL > 100000 * MTLM_STOP_TIME);
 }
