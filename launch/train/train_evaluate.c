@@ -167,13 +167,14 @@ static void run_task(struct mtlm_train *s)
     mtlm_train_log_cut(&s->log, mtlm_now_ns() - start);
 }
 
-/* Whether the run before has trained all epochs and scored the last one. */
+/* Whether the run before has trained all epochs and scored the last one.  Its
+ * answers, which --predictions wants, are not kept. */
 static bool is_scored(const struct mtlm_train *s)
 {
     const struct mtlm_job *job = s->job;
 
-    return job->finetune && s->validated < 0 && job->best.scored > 0
-           && job->best.scored == s->text.iterations;
+    return job->finetune && !job->options.predictions && s->validated < 0
+           && job->best.scored > 0 && job->best.scored == s->text.iterations;
 }
 
 /* Evaluates after training, as Megatron-LM does, and also after a time limit.

@@ -128,6 +128,16 @@ data score mnli "${dev[mnli]}" answers >computed
 grep -qF "epoch 31 of 31: $(cat computed)" out || fail "in training: $(cat computed; cat out)"
 rm answers
 
+# So does a training that was complete; its best epoch stays.
+cp tuned.mnli/best.json best.json
+well 1 --load tuned.mnli --save tuned.mnli --task mnli --train-data "${train[mnli]}" \
+    --valid-data "${dev[mnli]}" --epochs 30 --predictions answers
+grep -q '^nothing is left to train: ' out || fail "a complete training: $(cat out)"
+data score mnli "${dev[mnli]}" answers >computed
+grep -qF "$(cat computed)" out || fail "a complete training: $(cat computed; cat out)"
+cmp best.json tuned.mnli/best.json || fail 'a complete training: other best epoch'
+rm answers
+
 # Articles of several directories follow each other.
 of=(--load tuned.race --eval-only --predictions answers --valid-data)
 well 1 "${of[@]}" bare.race bare.race
