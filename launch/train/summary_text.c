@@ -51,10 +51,15 @@ static void print_validation(const struct mtlm_summary_text *text,
 {
     const struct mtlm_model *model = &job->options.model;
     const bool bert = model->family == MTLM_BERT;
+    /* The loss of a task's head is that of its classes or spans. */
+    const bool tokens = model->head == MTLM_HEAD_PRETRAINING;
 
-    fprintf(out, "  Validation loss%s from %.3f to %.3f nats per %s.\n",
-            bert ? " of the masked tokens" : "", text->first_validation,
-            text->last_validation, job->has_entropy ? "byte" : "token");
+    fprintf(out, "  Validation loss%s from %.3f to %.3f%s.\n",
+            tokens && bert ? " of the masked tokens" : "",
+            text->first_validation, text->last_validation,
+            !tokens            ? ""
+            : job->has_entropy ? " nats per byte"
+                               : " nats per token");
     if (job->has_entropy)
         (bert ? compare_bert : compare_gpt)(text, &job->entropy, out);
     if (model->binary_head)

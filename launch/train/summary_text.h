@@ -12,7 +12,7 @@ struct mtlm_job;
 struct mtlm_summary_text {
     int64_t iterations;
     bool has_validation;
-    double first_validation, last_validation; /* nats per token */
+    double first_validation, last_validation; /* nats per token, or of a task */
     double last_hits;         /* share of correct answers of the binary head */
     double tokens_per_second; /* validation time included */
     double bubble; /* fraction of the recorded iterations; negative: none */

@@ -101,6 +101,8 @@ grep -q 'lost: the best checkpoint, of iteration 5, is not there; the best epoch
     || fail "a best checkpoint that is gone: $(cat err)"
 # The best checkpoint of a directory is one of that directory.
 well 1 "${of[@]}" --load tuned --save other --summary-text --exit-interval 7
+grep -q '^  Validation loss from [0-9.]* to [0-9.]*\.$' out \
+    || fail "--summary-text: $(cat out)"
 ! grep -qs '"iteration": 6' other/best.json || fail "other/best.json: $(cat other/best.json)"
 sed -i 's/"scored": 6/"scored": 3/' tuned/best.json
 well 1 "${of[@]}" --load tuned --weight-hash
