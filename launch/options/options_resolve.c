@@ -176,6 +176,9 @@ static void note_all_idle(struct mtlm_options *o)
     note_idle(o, MTLM_OPT_DUMP_SAMPLES,
               !mtlm_options_given(o, MTLM_OPT_DUMP_FIRST_STEP),
               "--dump-first-step");
+    note_idle(o, MTLM_OPT_OFFLOAD,
+              o->eval_only && o->offload == MTLM_OFFLOAD_OPTIMIZER,
+              "a training; --offload all moves weights");
     note_idle(o, MTLM_OPT_LR_WSD_DECAY_STYLE,
               o->lr_schedule.style != MTLM_LR_WSD, "--lr-decay-style WSD");
 }

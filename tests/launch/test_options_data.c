@@ -207,6 +207,30 @@ static void test_what_samples_do_not_need_is_noted(void **state)
     assert_null(options.notes);
 }
 
+/* An evaluation has no moments, a prompt neither; both have weights. */
+static void test_moments_that_nothing_has_are_noted(void **state)
+{
+    static const char *const lines[] = {
+        "--model gpt-tiny --load nowhere --mock-data --eval-only --offload ",
+        "--model gpt-tiny --load nowhere --generate word --offload "};
+
+    (void) state;
+    for (int i = 0; i < 2; i++) {
+        char line[128];
+
+        snprintf(line, sizeof(line), "%soptimizer", lines[i]);
+        accepts(line);
+        assert_string_equal(options.notes,
+                            "--offload changes nothing here: it is for a "
+                            "training; --offload all moves weights");
+        snprintf(line, sizeof(line), "%sall --offload-dir .", lines[i]);
+        accepts(line);
+        assert_null(options.notes);
+    }
+    accepts("--model gpt-tiny --offload optimizer --offload-dir .");
+    assert_null(options.notes);
+}
+
 static int setup(void **state)
 {
     const int fd = mkstemp(file_name);
@@ -230,6 +254,7 @@ int main(void)
         cmocka_unit_test(test_a_file_has_the_words),
         cmocka_unit_test(test_a_file_has_lists_for_each_split),
         cmocka_unit_test(test_what_samples_do_not_need_is_noted),
+        cmocka_unit_test(test_moments_that_nothing_has_are_noted),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
