@@ -124,7 +124,7 @@ static __global__ void __launch_bounds__(THREADS) adam(struct calls calls)
         struct mtlm_adam a = begun;
 
         if (!calls.at[k].decay)
-            a.decay = 1;
+            a.decay = 0;
         do_part<width, T>(applies, &a, &x, kept, first,
                           first + PART < n ? first + PART : n);
     }

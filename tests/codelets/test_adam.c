@@ -25,6 +25,17 @@ static struct mtlm_call adam_call(bool decay)
                   MTLM_SHAPE(N), MTLM_SHAPE(N)}};
 }
 
+/* Step t of an element by the formulas. */
+static void step_in_double(int t, double lr, double decay, double grad,
+                           double *w, double *m, double *v)
+{
+    *m = 0.9 * *m + 0.1 * grad;
+    *v = 0.95 * *v + 0.05 * grad * grad;
+    *w -= lr
+          * (decay * *w
+             + *m / (1 - pow(0.9, t)) / (sqrt(*v / (1 - pow(0.95, t))) + 1e-8));
+}
+
 /* Five steps with and without decay against the formulas in double. */
 static void check_adam(bool decay)
 {
@@ -41,15 +52,9 @@ static void check_adam(bool decay)
         mtlm_real *g = new_normal(N, 10 + t);
 
         control[MTLM_CONTROL_STEP] = t;
-        for (int i = 0; i < N; i++) {
-            const double grad = 0.5 * g[i];
-
-            want_w[i] -= 1e-2 * (decay ? 0.1 : 0) * want_w[i];
-            want_m[i] = 0.9 * want_m[i] + 0.1 * grad;
-            want_v[i] = 0.95 * want_v[i] + 0.05 * grad * grad;
-            want_w[i] -= 1e-2 * want_m[i] / (1 - pow(0.9, t))
-                         / (sqrt(want_v[i] / (1 - pow(0.95, t))) + 1e-8);
-        }
+        for (int i = 0; i < N; i++)
+            step_in_double(t, 1e-2, decay ? 0.1 : 0, 0.5 * g[i], &want_w[i],
+                           &want_m[i], &want_v[i]);
         run_op(adam_call(decay), (void *[]){g, control, w, m, v}, 0);
         for (int i = 0; i < N; i++)
             assert_true(g[i] == 0);
@@ -66,6 +71,50 @@ static void test_adam_steps(void **state)
     (void) state;
     check_adam(false);
     check_adam(true);
+}
+
+/* Returns how far the weights' mean shrinkage is from that in double, as a
+ * share of it, after steps with random gradients. */
+static double error_of_decay(double lr, double weight_decay)
+{
+    enum { FEW = 64, STEPS = 2000 };
+    const double begin = 0.023; /* as large as weights of a model */
+    double control[MTLM_CONTROL_COUNT] = {[MTLM_CONTROL_LR] = lr,
+                                          [MTLM_CONTROL_WEIGHT_DECAY] =
+                                              weight_decay,
+                                          [MTLM_CONTROL_CLIP] = 1,
+                                          [MTLM_CONTROL_APPLY] = 1};
+    mtlm_real *w = new_zeros(FEW), *m = new_zeros(FEW), *v = new_zeros(FEW);
+    double want_w[FEW], want_m[FEW] = {0}, want_v[FEW] = {0}, error = 0;
+    struct mtlm_call call = adam_call(true);
+
+    call.shape[ADAM_G] = call.shape[ADAM_WEIGHT] = MTLM_SHAPE(FEW);
+    call.shape[ADAM_M] = call.shape[ADAM_V] = MTLM_SHAPE(FEW);
+    for (int i = 0; i < FEW; i++)
+        want_w[i] = w[i] = (mtlm_real) begin;
+    for (int t = 1; t <= STEPS; t++) {
+        mtlm_real *g = new_normal(FEW, t);
+
+        control[MTLM_CONTROL_STEP] = t;
+        for (int i = 0; i < FEW; i++)
+            step_in_double(t, lr, weight_decay, g[i], &want_w[i], &want_m[i],
+                           &want_v[i]);
+        run_op(call, (void *[]){g, control, w, m, v}, 0);
+        free(g);
+    }
+    for (int i = 0; i < FEW; i++)
+        error += (w[i] - want_w[i]) / FEW;
+    free(w), free(m), free(v);
+    return error / (STEPS * lr * weight_decay * begin);
+}
+
+/* Learning rate times weight decay may be as small as what fp32 numbers below 1
+ * are apart, 6e-8: 1e-7 in a fine-tuning, less in a warm-up. */
+static void test_small_decays_are_not_rounded(void **state)
+{
+    (void) state;
+    assert_true(fabs(error_of_decay(1e-5, 1e-2)) < 0.05);
+    assert_true(fabs(error_of_decay(1e-5, 1e-3)) < 0.05);
 }
 
 /* A gradient that the next iteration sets stays, also where nothing steps. */
@@ -291,6 +340,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_adam_steps),
+        cmocka_unit_test(test_small_decays_are_not_rounded),
         cmocka_unit_test(test_adam_keeps_gradients),
         cmocka_unit_test(test_adam_steps_pieces),
         cmocka_unit_test(test_a_task_makes_all_its_calls),
