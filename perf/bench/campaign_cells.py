@@ -9,13 +9,19 @@ import subprocess
 import tempfile
 import threading
 
-from bench import policies, published, schedule_table, simulated, sleeping
+from bench import (
+    policies,
+    programs,
+    published,
+    schedule_table,
+    simulated,
+    sleeping,
+)
 from bench.campaign_grid import EVALUATED, Wrong, is_noisy
 from bench.ours import Failure, mpirun
 
 REFUSED = 2, 6  # exit codes: wrong options, not enough memory in --act-mem
 SEEDS = 20  # of a plan under noise
-PATIENCE = 10  # seconds to end in
 
 # Cells that one call answers, of one seed or of many.
 Task = collections.namedtuple("Task", "cells")
@@ -51,7 +57,7 @@ class Programs:
         try:
             out, errors = process.communicate(timeout=self.limit)
         except subprocess.TimeoutExpired:
-            _end(process)
+            programs.end(process)
             raise Failure(f"mtlm-dag took more than {self.limit:g} s") from None
         finally:
             with self.lock:
@@ -81,15 +87,6 @@ class Programs:
             self.ended, running = True, list(self.running)
         for process in running:
             process.terminate()
-
-
-def _end(process):
-    process.terminate()
-    try:
-        process.communicate(timeout=PATIENCE)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
 
 
 # ---- tasks ----

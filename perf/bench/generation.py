@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 
+from bench import programs
 from bench.ours import Failure
 
 # Passes of this many tokens around a position: their median counts.
@@ -104,7 +105,7 @@ def middle(rounds):
 def stream(command):
     """[(seconds, bytes)] of what a program writes."""
     chunks = []
-    with tempfile.TemporaryFile("w+") as errors, subprocess.Popen(
+    with tempfile.TemporaryFile("w+") as errors, programs.started(
         command, stdout=subprocess.PIPE, stderr=errors
     ) as run:
         while piece := os.read(run.stdout.fileno(), 1 << 16):

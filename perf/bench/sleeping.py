@@ -1,10 +1,9 @@
 """Runs of mtlm-dag --synthetic: tasks sleep for given times, the rest is real."""
 
 import os
-import subprocess
 import tempfile
 
-from bench import machine
+from bench import machine, programs
 from bench.ours import Failure, mpirun, prediction_of
 
 TRIES = 3
@@ -44,7 +43,7 @@ def once(ours, ranks, job, times, hop_ms, iterations, read, policy=None):
         trace = os.path.join(work, "trace")
         describe(cluster, times, hop_ms)
         others, before = machine.Others(), machine.own_seconds()
-        done = subprocess.run(
+        done = programs.run(
             [
                 *mpirun(ranks),
                 ours.path("mtlm-dag"),
@@ -52,9 +51,7 @@ def once(ours, ranks, job, times, hop_ms, iterations, read, policy=None):
                 *("--train-iters", str(iterations)),
                 *("--trace-iterations", f"2:{iterations}", "--trace", trace),
             ],
-            capture_output=True,
-            text=True,
-            env=environment(policy),
+            environment(policy),
         )
         others = others.cores(machine.own_seconds() - before)
         if done.returncode:

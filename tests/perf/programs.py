@@ -1,0 +1,80 @@
+"""Scripts of perf/ end with a sentence or a status, and leave no program."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PERF = os.path.abspath(os.path.join(os.environ.get("srcdir", "."), "perf"))
+LIMIT_S = 60 * int(os.environ.get("TIME_SCALE", "3"))  # for a hang
+
+SCRIPT = """
+import sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, {!r})
+from bench import programs
+from bench.ours import Failure
+
+def fail(text):
+    raise Failure(text)
+
+def wait():
+    with programs.started(["sleep", "1000"]) as process:
+        print(process.pid, flush=True)
+        process.wait()
+
+programs.script(lambda: {})
+"""
+
+
+class Programs(unittest.TestCase):
+    def setUp(self):
+        work = tempfile.TemporaryDirectory()
+        self.addCleanup(work.cleanup)
+        self.path = os.path.join(work.name, "made")
+
+    def start(self, what):
+        """A script whose main() returns this."""
+        with open(self.path, "w") as file:
+            file.write(SCRIPT.format(PERF, what))
+        # A job in the background ignores Ctrl-C.
+        return subprocess.Popen(
+            ["env", "--default-signal=INT,TERM", sys.executable, self.path],
+            text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )
+
+    def ended(self, run):
+        out, errors = run.communicate(timeout=LIMIT_S)
+        return run.returncode, out, errors
+
+    def test_main_decides_the_status(self):
+        for what, status in ("None", 0), ("False", 0), ("True", 1):
+            self.assertEqual(self.ended(self.start(what)), (status, "", ""))
+
+    def test_a_failure_is_a_sentence(self):
+        self.assertEqual(
+            self.ended(self.start("fail('no cores')")),
+            (1, "", "made: no cores\n"),
+        )
+
+    def test_a_signal_ends_what_was_started(self):
+        for number, status in (signal.SIGINT, 130), (signal.SIGTERM, 143):
+            run = self.start("wait()")
+            started = int(run.stdout.readline())
+            run.send_signal(number)
+            self.assertEqual(self.ended(run), (status, "", ""))
+            with self.assertRaises(ProcessLookupError):
+                os.kill(started, 0)
+
+    def test_output_and_status_of_a_program(self):
+        run = self.start(
+            "print(programs.run(['sh', '-c', 'echo a; echo b >&2; exit 3']))"
+        )
+        out = self.ended(run)[1]
+        self.assertIn("returncode=3, stdout='a\\n', stderr='b\\n')", out)
+
+
+if __name__ == "__main__":
+    unittest.main()
