@@ -171,7 +171,8 @@ bool mtlm_wish_can_share(const struct mtlm_wish *wish, int dp,
     const struct mtlm_ramp *ramp = &wish->config.ramp;
     const int64_t each = micro_batch * dp;
 
-    return wish->global_batch % each == 0
+    return micro_batch % mtlm_model_choices(&wish->config.model) == 0
+           && wish->global_batch % each == 0
            && (ramp->increment == 0
                || (ramp->start % each == 0 && ramp->increment % each == 0));
 }

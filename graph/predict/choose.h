@@ -43,8 +43,8 @@ struct mtlm_wish {
     bool policy_free;  /* a search may prefer a scheduling policy */
     bool layout_free;
     bool window_free;      /* alpha may grow: mtlm_choose() */
-    bool micro_batch_free; /* any divisor of micro_batch may replace
-                            * micro_batch */
+    bool micro_batch_free; /* a divisor of micro_batch may replace micro_batch,
+                            * see mtlm_wish_can_share() */
     bool hurry; /* stop at the first layout that fits; all ranks share one model
                  * (dp = 1); layouts that do not fit get no exact plan */
 };
@@ -107,7 +107,8 @@ bool mtlm_choose_possible(const struct mtlm_wish *wish, int ranks, int t);
 bool mtlm_choose_any(const struct mtlm_wish *wish, int ranks);
 
 /* Returns whether dp data-parallel ranks can share the batches: micro_batch
- * samples per rank divide the global batch, and every step of its ramp-up. */
+ * samples per rank divide the global batch, and every step of its ramp-up, and
+ * cut no question of a task (mtlm_model_choices()). */
 bool mtlm_wish_can_share(const struct mtlm_wish *wish, int dp,
                          int64_t micro_batch);
 

@@ -40,11 +40,19 @@ int64_t mtlm_options_pipeline_ranks(const struct mtlm_options *options)
 static int check_shared(const struct mtlm_options *o, const char *what,
                         int64_t samples, int64_t dp, struct mtlm_error *err)
 {
-    /* A micro batch that is free may shrink (graph/predict/choose.h). */
+    /* A micro batch that is free may shrink to a question of a task
+     * (graph/predict/choose.h). */
     const bool free = mtlm_options_micro_batch_is_free(o);
+    const int64_t choices = mtlm_model_choices(&o->model);
 
-    if (samples % (dp * (free ? 1 : o->micro_batch_size)) == 0)
+    if (samples % (dp * (free ? choices : o->micro_batch_size)) == 0)
         return 0;
+    if (free && choices > 1)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "%s %" PRId64 " cannot be shared by %" PRId64
+                              " data-parallel ranks: a question of the task is "
+                              "%" PRId64 " samples",
+                              what, samples, dp, choices);
     if (free)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "%s %" PRId64 " cannot be shared by %" PRId64

@@ -95,6 +95,32 @@ static void test_ranks_share_the_batch_as_far_as_it_goes(void **state)
     assert_choice(choose(&wish, 6, 6, 1e9), 1, 2, 3, 2, true);
 }
 
+/* Questions of four samples each, two in a microbatch. */
+static void test_no_micro_batch_cuts_a_question(void **state)
+{
+    struct mtlm_wish wish = small_wish();
+    struct mtlm_choice choice;
+
+    (void) state;
+    wish.config.model.family = MTLM_BERT;
+    wish.config.model.num_token_types = 2;
+    wish.config.model.head = MTLM_HEAD_CHOICE;
+    wish.config.model.classes = 4;
+    wish.config.micro_batch = 8;
+    wish.global_batch = 8; /* two questions: no work for four replicas */
+    assert_false(mtlm_wish_can_share(&wish, 4, 2));
+    assert_true(mtlm_wish_can_share(&wish, 2, 4));
+    choice = choose(&wish, 4, 4, 1e12);
+    assert_true(choice.fits && choice.dp <= 2);
+    assert_int_equal(choice.micro_batch % 4, 0);
+    /* Where memory is short, a question is the least. */
+    wish.global_batch = 16;
+    wish.layout_free = false;
+    choice = choose(&wish, 1, 1, 0.5 * choose(&wish, 1, 1, 1e12).need);
+    assert_false(choice.fits);
+    assert_int_equal(choice.micro_batch % 4, 0);
+}
+
 /* A replica of the model for each rank, or the ranks that it takes. */
 static void test_memory_decides_how_many_replicas_there_are(void **state)
 {
@@ -319,6 +345,7 @@ int main(void)
         cmocka_unit_test(
             test_pipeline_first_tensor_parallel_when_layers_run_out),
         cmocka_unit_test(test_ranks_share_the_batch_as_far_as_it_goes),
+        cmocka_unit_test(test_no_micro_batch_cuts_a_question),
         cmocka_unit_test(test_memory_decides_how_many_replicas_there_are),
         cmocka_unit_test(test_few_microbatches_are_no_work_for_a_pipeline),
         cmocka_unit_test(test_memory_decides_on_micro_batch_and_layout),
