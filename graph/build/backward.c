@@ -63,16 +63,14 @@ static bool must_add(const struct mtlm_grad_call *rule,
     return false;
 }
 
-/* Returns a new gradient of zeros, for several nodes to add to. */
-static struct mtlm_tensor *make_zeros(const struct walk *walk,
-                                      const struct mtlm_tensor *like)
+struct mtlm_tensor *mtlm_backward_zeros(struct mtlm_graph *graph,
+                                        const struct mtlm_tensor *like)
 {
     const union mtlm_attr zero = {.fill = {0}};
-    struct mtlm_tensor *gradient =
-        mtlm_graph_tensor(walk->graph, MTLM_STORE_ACTIVATION, "gradient",
-                          like->shape, like->dtype);
+    struct mtlm_tensor *gradient = mtlm_graph_tensor(
+        graph, MTLM_STORE_ACTIVATION, "gradient", like->shape, like->dtype);
 
-    mtlm_graph_call(walk->graph, MTLM_OP_FILL, &zero,
+    mtlm_graph_call(graph, MTLM_OP_FILL, &zero,
                     (struct mtlm_tensor *[]){gradient});
     return gradient;
 }
@@ -107,7 +105,7 @@ static struct mtlm_tensor *make_argument(const struct walk *walk,
         if (access == MTLM_W)
             return NULL;
         if (access == MTLM_RW && !t->grad)
-            t->grad = make_zeros(walk, t);
+            t->grad = mtlm_backward_zeros(walk->graph, t);
         assert(t->grad);
         return t->grad;
     case MTLM_GRAD_END:

@@ -30,4 +30,9 @@ void mtlm_backward_build(struct mtlm_graph *graph,
                          struct mtlm_list *backward, struct mtlm_list *weight,
                          bool joins);
 
+/* Appends a node that makes a gradient of zeros, in the shape of `like`.
+ * Returns the gradient, for nodes to add to or to send. */
+struct mtlm_tensor *mtlm_backward_zeros(struct mtlm_graph *graph,
+                                        const struct mtlm_tensor *like);
+
 #endif /* MTLM_GRAPH_BACKWARD_H */

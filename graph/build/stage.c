@@ -253,6 +253,17 @@ static void add_order_edges(struct mtlm_tensor *done,
             mtlm_node_add_use(list->node[i], done, MTLM_R, true);
 }
 
+/* Gives zeros to the parts of the input that no gradient reaches.  The head of
+ * a task reads the first part alone, and a stage without layers has no
+ * attention to the others.  The stage below receives all parts. */
+static void complete_gradient(const struct mtlm_builder *b,
+                              const struct mtlm_rows *x)
+{
+    for (int i = 0; i < b->n_parts; i++)
+        if (!x->part[i]->grad)
+            x->part[i]->grad = mtlm_backward_zeros(b->graph, x->part[i]);
+}
+
 /* Sends the gradient of the input to the stage below.  In a fused schedule, the
  * message follows all W of the microbatch.  The control tensor `done` gives
  * that order: W nodes read `done`, messages write it. */
@@ -265,6 +276,7 @@ static void send_gradient(struct mtlm_builder *b)
 
     if (stage->first || find_neighbour(b, k - 1))
         return;
+    complete_gradient(b, &stage->input);
     if (fused) {
         b->list = &stage->weight;
         mtlm_build_at(b, -1);

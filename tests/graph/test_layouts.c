@@ -89,18 +89,22 @@ static const struct {
     enum mtlm_placement placement;
     const char *schedule;
     const int64_t *stage_layers;
-} pipelines[] = {{2, .virtual_stages = 1},
-                 {4, .virtual_stages = 1},
-                 {2, .virtual_stages = 2},
-                 {1, .virtual_stages = 4},
-                 {2, 2, .placement = MTLM_PLACEMENT_V},
-                 {1, 3, .placement = MTLM_PLACEMENT_V},
-                 {2, 1, .schedule = "1f1b"},
-                 {2, 2, .schedule = "interleaved"},
-                 {4, 1, .schedule = "gpipe"},
-                 {2, 1, .schedule = "zb-h1"},
-                 {1, 1, .schedule = "gpipe"}, /* slots of layers are shared */
-                 {3, 1, .stage_layers = (const int64_t[]){1, 2, 1}}};
+} pipelines[] = {
+    {2, .virtual_stages = 1},
+    {4, .virtual_stages = 1},
+    {2, .virtual_stages = 2},
+    {1, .virtual_stages = 4},
+    {2, 2, .placement = MTLM_PLACEMENT_V},
+    {1, 3, .placement = MTLM_PLACEMENT_V},
+    {2, 1, .schedule = "1f1b"},
+    {2, 2, .schedule = "interleaved"},
+    {4, 1, .schedule = "gpipe"},
+    {2, 1, .schedule = "zb-h1"},
+    {1, 1, .schedule = "gpipe"}, /* slots of layers are shared */
+    {3, 1, .stage_layers = (const int64_t[]){1, 2, 1}},
+    /* The last stage has a head alone. */
+    {2, 1, .stage_layers = (const int64_t[]){4, 0}},
+    {2, 1, .schedule = "1f1b", .stage_layers = (const int64_t[]){4, 0}}};
 
 /* Pipelines against one stage, for tp ranks per stage. */
 static void compare_pipelines(const struct small_model *model, int tp,
