@@ -64,30 +64,38 @@ double mtlm_model_flops(const struct mtlm_model *model, int64_t batch)
     return 6 * batch * s * h * (l * (4 * h + 2 * f + 2 * s) + v) + head;
 }
 
-static int check_range(const char *what, int64_t value, int64_t max,
-                       struct mtlm_error *err)
+static int check_range(const char *what, int64_t value, int64_t min,
+                       int64_t max, struct mtlm_error *err)
 {
-    if (value >= 1 && value <= max)
+    if (value >= min && value <= max)
         return 0;
     return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                          "%s is %" PRId64 ", it must be 1 to %" PRId64, what,
-                          value, max);
+                          "%s is %" PRId64 ", it must be %" PRId64
+                          " to %" PRId64,
+                          what, value, min, max);
 }
+
+/* A width of 1 would make matrices of one column, which count as vectors
+ * (struct mtlm_param_info). */
+enum { LEAST_WIDTH = 2 };
 
 int mtlm_model_check(const struct mtlm_model *model, struct mtlm_error *err)
 {
-    if (check_range("--num-layers", model->num_layers, 1 << 15, err) < 0
-        || check_range("--hidden-size", model->hidden_size, LIMIT, err) < 0
-        || check_range("--num-attention-heads", model->num_heads, LIMIT, err)
-               < 0
-        || check_range("--ffn-hidden-size", model->ffn_hidden_size, 4 * LIMIT,
+    if (check_range("--num-layers", model->num_layers, 1, 1 << 15, err) < 0
+        || check_range("--hidden-size", model->hidden_size, LEAST_WIDTH, LIMIT,
                        err)
                < 0
-        || check_range("--seq-length", model->seq_length, LIMIT, err) < 0
-        || check_range("--max-position-embeddings", model->max_positions, LIMIT,
-                       err)
+        || check_range("--num-attention-heads", model->num_heads, 1, LIMIT, err)
                < 0
-        || check_range("the vocabulary size", model->vocab_size, 1 << 30, err)
+        || check_range("--ffn-hidden-size", model->ffn_hidden_size, LEAST_WIDTH,
+                       4 * LIMIT, err)
+               < 0
+        || check_range("--seq-length", model->seq_length, 1, LIMIT, err) < 0
+        || check_range("--max-position-embeddings", model->max_positions, 1,
+                       LIMIT, err)
+               < 0
+        || check_range("the vocabulary size", model->vocab_size, 1, 1 << 30,
+                       err)
                < 0)
         return -1;
     if (model->hidden_size % model->num_heads)

@@ -77,10 +77,10 @@
         "gpt|bert", "family of the model")                                     \
     OPT(MODEL, NUM_LAYERS, "num-layers", INT, model.num_layers, NEEDED, 1,     \
         32768, "N", "transformer layers")                                      \
-    OPT(MODEL, HIDDEN_SIZE, "hidden-size", INT, model.hidden_size, NEEDED, 1,  \
+    OPT(MODEL, HIDDEN_SIZE, "hidden-size", INT, model.hidden_size, NEEDED, 2,  \
         1048576, "N", "width of the model, a multiple of the attention heads") \
     OPT(MODEL, FFN_HIDDEN_SIZE, "ffn-hidden-size", INT, model.ffn_hidden_size, \
-        "", 1, 4194304, "N",                                                   \
+        "", 2, 4194304, "N",                                                   \
         "width inside the MLP (default: 4 x hidden size)")                     \
     OPT(MODEL, NUM_ATTENTION_HEADS, "num-attention-heads", INT,                \
         model.num_heads, NEEDED, 1, 1048576, "N",                              \

@@ -106,18 +106,18 @@ static void test_sizes_beyond_reason_are_refused_with_their_range(void **state)
     const struct {
         size_t offset;
         const char *name;
-        int64_t max;
+        int64_t min, max;
     } sizes[] = {
-        {offsetof(struct mtlm_model, num_layers), "--num-layers", 1 << 15},
-        {offsetof(struct mtlm_model, hidden_size), "--hidden-size", 1 << 20},
-        {offsetof(struct mtlm_model, num_heads), "--num-attention-heads",
+        {offsetof(struct mtlm_model, num_layers), "--num-layers", 1, 1 << 15},
+        {offsetof(struct mtlm_model, hidden_size), "--hidden-size", 2, 1 << 20},
+        {offsetof(struct mtlm_model, num_heads), "--num-attention-heads", 1,
          1 << 20},
-        {offsetof(struct mtlm_model, ffn_hidden_size), "--ffn-hidden-size",
+        {offsetof(struct mtlm_model, ffn_hidden_size), "--ffn-hidden-size", 2,
          1 << 22},
-        {offsetof(struct mtlm_model, seq_length), "--seq-length", 1 << 20},
+        {offsetof(struct mtlm_model, seq_length), "--seq-length", 1, 1 << 20},
         {offsetof(struct mtlm_model, max_positions),
-         "--max-position-embeddings", 1 << 20},
-        {offsetof(struct mtlm_model, vocab_size), "the vocabulary size",
+         "--max-position-embeddings", 1, 1 << 20},
+        {offsetof(struct mtlm_model, vocab_size), "the vocabulary size", 1,
          1 << 30},
     };
 
@@ -129,11 +129,22 @@ static void test_sizes_beyond_reason_are_refused_with_their_range(void **state)
 
             memcpy((char *) &model + sizes[i].offset, &wrong[j],
                    sizeof(wrong[j]));
-            snprintf(text, sizeof(text), "%s is %lld, it must be 1 to %lld",
+            snprintf(text, sizeof(text), "%s is %lld, it must be %lld to %lld",
                      sizes[i].name, (long long) wrong[j],
-                     (long long) sizes[i].max);
+                     (long long) sizes[i].min, (long long) sizes[i].max);
             assert_refused(&model, text);
         }
+}
+
+static void test_a_width_of_one_is_refused(void **state)
+{
+    struct mtlm_model model = gpt(4, 1, 1, 256, 257);
+
+    (void) state;
+    assert_refused(&model, "--hidden-size is 1, it must be 2 to 1048576");
+    model = gpt(4, 256, 4, 256, 257);
+    model.ffn_hidden_size = 1;
+    assert_refused(&model, "--ffn-hidden-size is 1, it must be 2 to 4194304");
 }
 
 static void test_heads_that_do_not_divide_hidden_are_refused(void **state)
@@ -204,6 +215,7 @@ int main(void)
         cmocka_unit_test(test_flops_of_bert_are_the_published_ones),
         cmocka_unit_test(test_flops_explain_published_rates),
         cmocka_unit_test(test_sizes_beyond_reason_are_refused_with_their_range),
+        cmocka_unit_test(test_a_width_of_one_is_refused),
         cmocka_unit_test(test_heads_that_do_not_divide_hidden_are_refused),
         cmocka_unit_test(test_more_tokens_than_positions_are_refused),
         cmocka_unit_test(test_a_bert_has_a_position_embedding),
