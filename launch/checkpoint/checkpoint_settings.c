@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -212,12 +213,17 @@ double mtlm_checkpoint_batch_change(const struct mtlm_job *job)
 void mtlm_checkpoint_restore(const struct mtlm_job *job, const json_t *state,
                              double control[MTLM_CONTROL_COUNT])
 {
+    const struct mtlm_loss_scale *scale = &job->program->config.loss_scale;
+
     for (int i = 0; i < COUNTERS; i++) {
         const json_t *value = json_object_get(state, counters[i].name);
 
-        if (json_is_number(value)
-            && (!counters[i].scale || job->program->config.loss_scale.dynamic))
+        if (json_is_number(value) && (!counters[i].scale || scale->dynamic))
             control[counters[i].slot] = json_number_value(value);
     }
+    /* The job may have another --min-loss-scale than the saved one. */
+    if (scale->dynamic)
+        control[MTLM_CONTROL_LOSS_SCALE] =
+            fmax(control[MTLM_CONTROL_LOSS_SCALE], scale->min);
     control[MTLM_CONTROL_CLOCK] *= mtlm_checkpoint_batch_change(job);
 }

@@ -55,11 +55,35 @@ static void test_what_cannot_be_is_refused(void **state)
     }
 }
 
+/* The scale with which a job of that --min-loss-scale goes on from 512. */
+static double restored_scale(double min)
+{
+    static struct mtlm_program program;
+    static struct mtlm_job job = {.program = &program};
+    double control[MTLM_CONTROL_COUNT] = {[MTLM_CONTROL_LOSS_SCALE] = 65536};
+    json_t *state = json_pack("{s:f}", "loss_scale", 512.0);
+
+    program.config.loss_scale =
+        (struct mtlm_loss_scale){.dynamic = true, .initial = 65536, .min = min};
+    mtlm_checkpoint_restore(&job, state, control);
+    json_decref(state);
+    return control[MTLM_CONTROL_LOSS_SCALE];
+}
+
+static void test_a_loss_scale_rises_to_the_smallest_of_the_job(void **state)
+{
+    (void) state;
+    assert_true(restored_scale(1) == 512);
+    assert_true(restored_scale(512) == 512);
+    assert_true(restored_scale(1024) == 1024);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_a_training_comes_to_is_taken),
         cmocka_unit_test(test_what_cannot_be_is_refused),
+        cmocka_unit_test(test_a_loss_scale_rises_to_the_smallest_of_the_job),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
