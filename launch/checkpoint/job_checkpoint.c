@@ -51,7 +51,7 @@ static int find_same_dir(struct mtlm_job *job, struct mtlm_error *err)
 
 int mtlm_job_checkpoint_lock(struct mtlm_job *job, struct mtlm_error *err)
 {
-    const struct mtlm_options *o = &job->options;
+    struct mtlm_options *o = &job->options;
     struct mtlm_checkpoint_id id;
     char *path;
     int rc;

@@ -40,6 +40,16 @@ static bool text_fits(const char *text, size_t most)
            && !strstr(text, " ;");
 }
 
+static size_t most_text(const struct mtlm_option *o)
+{
+    return o->type == MTLM_OPTION_WORDS ? MOST_LIST : MOST_TEXT;
+}
+
+bool mtlm_option_value_fits(enum mtlm_option_id option, const char *text)
+{
+    return text_fits(text, most_text(&mtlm_option_table[option]));
+}
+
 static bool parse_flag(const char *text, bool *value)
 {
     static const char *const yes[] = {"yes", "true", "1"};
@@ -246,7 +256,7 @@ static int set_text(const struct mtlm_option *o, void *field, const char *text,
                     const char *label, struct mtlm_error *err)
 {
     char **value = field;
-    const size_t most = o->type == MTLM_OPTION_WORDS ? MOST_LIST : MOST_TEXT;
+    const size_t most = most_text(o);
     int64_t bound[MTLM_SPLITS + 1];
 
     if (!*text)

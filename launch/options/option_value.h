@@ -14,6 +14,10 @@ int mtlm_option_value_set(struct mtlm_options *options,
                           enum mtlm_option_source source, const char *label,
                           struct mtlm_error *err);
 
+/* Returns whether the option, a text, can have that value: no control
+ * characters, no " ;", no blanks at its ends, not too long. */
+bool mtlm_option_value_fits(enum mtlm_option_id option, const char *text);
+
 /* Writes the value in the form that mtlm_option_value_set() reads. */
 void mtlm_option_value_write(const struct mtlm_options *options,
                              enum mtlm_option_id option, FILE *out);

@@ -34,7 +34,9 @@ static int check_numbers(const struct mtlm_options *o, struct mtlm_error *err)
                               " is not a multiple of --micro-batch-size "
                               "%" PRId64,
                               o->global_batch_size, o->micro_batch_size);
-    if (o->trace_iterations.last > o->train_iters)
+    /* Of a loaded run, other batches may have taken some of the samples: its
+     * last iteration is known later (launch/checkpoint/job_checkpoint.h). */
+    if (!(o->load_dir && samples) && o->trace_iterations.last > o->train_iters)
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,
             "--trace-iterations %" PRId64 ":%" PRId64 " goes beyond %s%" PRId64

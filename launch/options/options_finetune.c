@@ -3,12 +3,14 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "launch/options/option_table.h"
 #include "launch/options/options_finetune.h"
 #include "launch/options/options_note.h"
 #include "launch/options/options_prefer.h"
+#include "models/text/blend_list.h"
 #include "models/weights/checkpoint_dir.h"
 #include "runtime/base/memory.h"
 
@@ -93,6 +95,25 @@ int mtlm_options_finetune_compare(const struct mtlm_options *options,
 
 /* ---- what follows from the options ---- */
 
+/* Refuses a list with weights: a task reads every sample of its files. */
+static int check_files(const struct mtlm_options *o, enum mtlm_option_id option,
+                       struct mtlm_error *err)
+{
+    const char *text = *(char *const *) mtlm_option_value(o, option);
+    struct mtlm_blend_list list = {0};
+    char label[32];
+    int rc = 0;
+
+    snprintf(label, sizeof(label), "--%s", mtlm_option_name(option));
+    if (text)
+        rc = mtlm_blend_list_parse(text, label, &list, err);
+    if (rc == 0 && list.weight)
+        rc = mtlm_error_set(err, MTLM_EXIT_USAGE,
+                            "%s takes files alone, without weights", label);
+    mtlm_blend_list_free(&list);
+    return rc;
+}
+
 static int check_given(const struct mtlm_options *o, struct mtlm_error *err)
 {
     static const enum mtlm_option_id of_others[] = {
@@ -112,7 +133,10 @@ static int check_given(const struct mtlm_options *o, struct mtlm_error *err)
                               "--task %s needs --train-data FILE...; mtlm-dag "
                               "--task %s --help says where to get it",
                               o->task->name, o->task->name);
-    return 0;
+    return check_files(o, MTLM_OPT_TRAIN_DATA, err) < 0
+                   || check_files(o, MTLM_OPT_VALID_DATA, err) < 0
+               ? -1
+               : 0;
 }
 
 /* Forgets the course of a pretraining, which a preset or a checkpoint gave, and

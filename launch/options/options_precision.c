@@ -2,6 +2,8 @@
 
 #include "config.h"
 
+#include <math.h>
+
 #include "launch/options/option_table.h"
 #include "launch/options/options_note.h"
 #include "launch/options/options_precision.h"
@@ -60,6 +62,10 @@ int mtlm_options_precision_resolve(struct mtlm_options *o,
     o->scale.dynamic = given == 0;
     if (!o->fp16)
         return without_scale(o, err);
+    /* A checkpoint's scale rises to a larger least one. */
+    if (mtlm_options_source(o, MTLM_OPT_INITIAL_LOSS_SCALE)
+        == MTLM_SOURCE_CHECKPOINT)
+        o->scale.initial = fmax(o->scale.initial, o->scale.min);
     if (given == 0 && o->scale.min > o->scale.initial)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--min-loss-scale %g is more than "

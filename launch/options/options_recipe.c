@@ -110,6 +110,14 @@ static int check_unit(struct mtlm_options *options,
         mtlm_options_forget(options, other);
         return 0;
     }
+    if (mtlm_options_finetunes(options) && paired)
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "--%s counts %s, and --task %s counts %s of --epochs; give --%s%s",
+            mtlm_option_name(other), units[!unit], options->task->name,
+            units[unit], mtlm_option_name(same),
+            other == MTLM_OPT_LR_WARMUP_SAMPLES ? " or --lr-warmup-fraction"
+                                                : "");
     return mtlm_error_set(
         err, MTLM_EXIT_USAGE, "--%s counts %s and --%s %s; give %s%s%s--%s",
         mtlm_option_name(other), units[!unit], mtlm_option_name(train[unit]),

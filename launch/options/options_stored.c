@@ -7,6 +7,7 @@
 
 #include "launch/options/option_value.h"
 #include "launch/options/options_note.h"
+#include "launch/options/options_settled.h"
 #include "launch/options/options_stored.h"
 #include "models/text/blend_list.h"
 #include "runtime/file/disk.h"
@@ -66,24 +67,6 @@ static const enum mtlm_option_id always[] = {
     MTLM_OPT_GLOBAL_BATCH_SIZE, MTLM_OPT_DATA_PATH, MTLM_OPT_TRAIN_DATA_PATH,
     MTLM_OPT_VALID_DATA_PATH, MTLM_OPT_TEST_DATA_PATH};
 
-/* Groups: an option that is given keeps out the others of its group.  NONE
- * ends a group. */
-#define NONE MTLM_OPTION_COUNT
-static const enum mtlm_option_id together[][8] = {
-    {MTLM_OPT_DATA_PATH, MTLM_OPT_DATA_ARGS_PATH, MTLM_OPT_TRAIN_DATA_PATH,
-     MTLM_OPT_VALID_DATA_PATH, MTLM_OPT_TEST_DATA_PATH,
-     MTLM_OPT_PER_SPLIT_DATA_ARGS_PATH, MTLM_OPT_MOCK_DATA, NONE},
-    {MTLM_OPT_TOKENIZER_TYPE, MTLM_OPT_VOCAB_FILE, MTLM_OPT_MERGE_FILE,
-     MTLM_OPT_TOKENIZER_MODEL, NONE},
-    {MTLM_OPT_BF16, MTLM_OPT_FP16, NONE},
-    {MTLM_OPT_LOSS_SCALE, MTLM_OPT_INITIAL_LOSS_SCALE, MTLM_OPT_MIN_LOSS_SCALE,
-     MTLM_OPT_LOSS_SCALE_WINDOW, MTLM_OPT_HYSTERESIS, NONE},
-    {MTLM_OPT_APPLY_QUERY_KEY_LAYER_SCALING,
-     MTLM_OPT_NO_QUERY_KEY_LAYER_SCALING, NONE},
-    {MTLM_OPT_WEIGHT_DECAY_INCR_STYLE, MTLM_OPT_START_WEIGHT_DECAY,
-     MTLM_OPT_END_WEIGHT_DECAY, NONE},
-};
-
 enum {
     OF_FIRST_MODEL = 12, /* of_model[0 .. 11] are in every checkpoint */
     OF_MODEL = sizeof(of_model) / sizeof(of_model[0]),
@@ -91,8 +74,7 @@ enum {
     RESOLVED = sizeof(resolved) / sizeof(resolved[0]),
     OF_RUN = sizeof(of_run) / sizeof(of_run[0]),
     ALWAYS = sizeof(always) / sizeof(always[0]),
-    OF_PATHS = sizeof(of_paths) / sizeof(of_paths[0]),
-    GROUPS = sizeof(together) / sizeof(together[0])
+    OF_PATHS = sizeof(of_paths) / sizeof(of_paths[0])
 };
 
 static bool is_among(enum mtlm_option_id option,
@@ -154,17 +136,36 @@ static bool is_other(enum mtlm_option_id option)
     }
 }
 
-/* The option's value with paths from the root; the caller frees the text. */
+/* Whether the option's value names files. */
+static bool names_files(enum mtlm_option_id option)
+{
+    return mtlm_option_table[option].type == MTLM_OPTION_WORDS
+           || is_among(option, of_paths, OF_PATHS);
+}
+
+/* The text with paths from the root; NULL: the option, read again, would not
+ * have these paths.  The caller frees the text. */
+static char *absolute_paths(enum mtlm_option_id option, const char *text)
+{
+    char *path = mtlm_option_table[option].type == MTLM_OPTION_WORDS
+                     ? mtlm_blend_list_absolute(text)
+                     : mtlm_disk_absolute(text);
+
+    if (path && mtlm_option_value_fits(option, path))
+        return path;
+    free(path);
+    return NULL;
+}
+
+/* The option's value, with paths from the root where the option can have them.
+ * The caller frees the text. */
 static char *stored_value(const struct mtlm_options *options,
                           enum mtlm_option_id option)
 {
-    char *text = mtlm_option_value_text(options, option), *path;
+    char *text = mtlm_option_value_text(options, option);
+    char *path = names_files(option) ? absolute_paths(option, text) : NULL;
 
-    if (mtlm_option_table[option].type == MTLM_OPTION_WORDS)
-        path = mtlm_blend_list_absolute(text);
-    else if (is_among(option, of_paths, OF_PATHS))
-        path = mtlm_disk_absolute(text);
-    else
+    if (!path)
         return text;
     free(text);
     return path;
@@ -196,7 +197,24 @@ json_t *mtlm_options_stored_others(const struct mtlm_options *options)
     return others;
 }
 
-int mtlm_options_stored_check(const struct mtlm_options *options,
+/* Notes that the checkpoint keeps the option's paths as they are given. */
+static void note_relative(struct mtlm_options *options,
+                          enum mtlm_option_id option)
+{
+    char *text = mtlm_option_value_text(options, option);
+    char *path = absolute_paths(option, text);
+
+    if (!path)
+        mtlm_options_note(options,
+                          "--save stores --%s as it is given, because an "
+                          "option cannot hold the path of this directory; "
+                          "--load finds the files from here only",
+                          mtlm_option_name(option));
+    free(path);
+    free(text);
+}
+
+int mtlm_options_stored_check(struct mtlm_options *options,
                               struct mtlm_error *err)
 {
     for (int i = 0; i < MTLM_OPTION_COUNT; i++) {
@@ -211,6 +229,8 @@ int mtlm_options_stored_check(const struct mtlm_options *options,
                                   "the path of --%s is not UTF-8, and --save "
                                   "stores the path in the checkpoint",
                                   mtlm_option_name(i));
+        if (is_stored(options, i) && names_files(i))
+            note_relative(options, i);
     }
     return 0;
 }
@@ -248,27 +268,6 @@ int mtlm_options_stored_take_model(struct mtlm_options *options,
     return 0;
 }
 
-/* Whether another source than the checkpoint gives the option, or another
- * option of its group. */
-static bool is_settled(const struct mtlm_options *o, enum mtlm_option_id option)
-{
-    if (mtlm_options_source(o, option) > MTLM_SOURCE_CHECKPOINT)
-        return true;
-    for (int g = 0; g < GROUPS; g++) {
-        bool member = false, given = false;
-
-        for (int i = 0; together[g][i] != NONE; i++) {
-            member = member || together[g][i] == option;
-            given = given
-                    || mtlm_options_source(o, together[g][i])
-                           > MTLM_SOURCE_CHECKPOINT;
-        }
-        if (member && given)
-            return true;
-    }
-    return false;
-}
-
 /* Whether a fine-tuning takes an option of the pretraining: the model and its
  * tokenizer. */
 static bool is_of_body(enum mtlm_option_id option)
@@ -289,7 +288,7 @@ static bool is_taken(const struct mtlm_options *o, enum mtlm_option_id option)
     if (o->finetune
         && mtlm_option_table[option].group == MTLM_OPTION_GROUP_PRECISION)
         return false;
-    return !is_settled(o, option);
+    return !mtlm_options_settled(o, option);
 }
 
 /* Whether a file of the checkpoint's tokenizer is elsewhere now: the type and

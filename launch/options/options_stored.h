@@ -20,18 +20,19 @@ json_t *mtlm_options_stored_model(const struct mtlm_options *options);
 json_t *mtlm_options_stored_settings(const struct mtlm_options *options);
 
 /* Returns the other options that were given: a new reference.  Paths become
- * absolute. */
+ * absolute, unless the option could not be read again: a list with a blank in a
+ * path, or a path with " ;". */
 json_t *mtlm_options_stored_others(const struct mtlm_options *options);
 
 /* Refuses an option that a checkpoint cannot store, a text that is not UTF-8.
- * MTLM_EXIT_USAGE. */
-int mtlm_options_stored_check(const struct mtlm_options *options,
+ * MTLM_EXIT_USAGE.  Notes paths that stay relative to the directory. */
+int mtlm_options_stored_check(struct mtlm_options *options,
                               struct mtlm_error *err);
 
 /* Sets the options of a checkpoint that no other source gives, with the source
  * MTLM_SOURCE_CHECKPOINT.  settings, others: the JSON objects, or NULL.
  *
- * An option gives way to any other of its group: --data-path to --mock-data,
+ * An option gives way to those that contradict it: --data-path to --mock-data,
  * --vocab-file to --tokenizer-type, --fp16 to --bf16.  --finetune takes neither
  * the seed nor the precision.  path names the checkpoint in errors.  -1 and
  * MTLM_EXIT_INPUT: a text is no value of its option. */

@@ -41,7 +41,7 @@ static struct blend_words split_words(const char *text)
 {
     struct blend_words words = {0};
 
-    if (is_prefix(text)) {
+    if (is_prefix(text) || access(text, F_OK) == 0) {
         add_word(&words, text, strlen(text));
         return words;
     }
@@ -126,22 +126,35 @@ int mtlm_blend_list_parse(const char *text, const char *label,
     return rc;
 }
 
+/* Whether the text is a list of n words. */
+static bool has_words(const char *text, int n)
+{
+    struct blend_words words = split_words(text);
+    const bool has = words.n == n;
+
+    free_words(&words);
+    return has;
+}
+
 char *mtlm_blend_list_absolute(const char *text)
 {
     struct blend_words words = split_words(text);
     const bool weighted = has_weights(&words);
-    char *all = NULL;
+    char *all = mtlm_strdup("");
 
     for (int i = 0; i < words.n; i++) {
         const bool weight = weighted && i % 2 == 0;
         char *word = weight ? mtlm_strdup(words.word[i])
                             : mtlm_disk_absolute(words.word[i]);
 
-        all = mtlm_join(all, " ", word);
+        all = mtlm_join(all, i ? " " : "", word);
         free(word);
     }
+    /* A path with a blank is several words, unless it stands alone. */
+    if (!has_words(all, words.n))
+        free(all), all = NULL;
     free_words(&words);
-    return all ? all : mtlm_strdup("");
+    return all;
 }
 
 void mtlm_blend_list_free(struct mtlm_blend_list *list)

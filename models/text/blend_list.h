@@ -15,12 +15,14 @@ struct mtlm_blend_list {
 };
 
 /* Reads a text; the caller frees the list.  A text with blanks is a single
- * prefix where PREFIX.idx exists.  label names the option in errors.  -1 and
- * MTLM_EXIT_USAGE: a weight is no positive number, or words are missing. */
+ * prefix where PREFIX.idx exists, or a file of that name.  label names the
+ * option in errors.  -1 and MTLM_EXIT_USAGE: a weight is no positive number, or
+ * words are missing. */
 int mtlm_blend_list_parse(const char *text, const char *label,
                           struct mtlm_blend_list *list, struct mtlm_error *err);
 
-/* Returns the text with paths from the root; the caller frees the text. */
+/* Returns the text with paths from the root; the caller frees the text.  NULL:
+ * a path of a list has a blank, and the text would be another list. */
 char *mtlm_blend_list_absolute(const char *text);
 
 /* Frees the contents.  Does nothing for a zeroed struct. */

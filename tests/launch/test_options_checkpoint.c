@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "launch/options/options_precision.h"
 #include "launch/options/options_stored.h"
 #include "models/weights/manifest.h"
 #include "runtime/base/memory.h"
@@ -103,6 +104,78 @@ static void test_what_is_given_counts(void **state)
     assert_null(options.data_path);
     accepts_config("bf16 = no\n", "--model gpt-tiny");
     assert_null(options.options_path);
+}
+
+/* OTHERS for mock data in fp16, and more. */
+#define FP16_AND                                                               \
+    "{\"micro-batch-size\": \"2\", \"global-batch-size\": \"8\", \"lr\": "     \
+    "\"0.001\", \"train-iters\": \"10\", \"mock-data\": \"yes\", \"fp16\": "   \
+    "\"yes\", "
+
+static void test_options_of_the_loss_scale_go_together(void **state)
+{
+    struct mtlm_loss_scale scale;
+
+    (void) state;
+    write_checkpoint(SETTINGS, FP16_AND "\"initial-loss-scale\": \"65536\", "
+                                        "\"min-loss-scale\": \"128\", "
+                                        "\"loss-scale-window\": \"200\", "
+                                        "\"hysteresis\": \"4\"}");
+    accepts_load("--loss-scale-window 400");
+    scale = mtlm_options_precision_scale(&options);
+    assert_true(scale.dynamic && scale.initial == 65536 && scale.min == 128);
+    assert_int_equal(scale.window, 400);
+    assert_int_equal(scale.hysteresis, 4);
+    /* The first scale is not the user's: a larger least one raises it. */
+    accepts_load("--min-loss-scale 131072");
+    scale = mtlm_options_precision_scale(&options);
+    assert_true(scale.initial == 131072 && scale.min == 131072);
+    /* A static scale is another thing. */
+    accepts_load("--loss-scale 1024");
+    scale = mtlm_options_precision_scale(&options);
+    assert_true(!scale.dynamic && scale.initial == 1024);
+    assert_false(mtlm_options_given(&options, MTLM_OPT_MIN_LOSS_SCALE));
+    write_checkpoint(SETTINGS, FP16_AND "\"loss-scale\": \"1024\"}");
+    accepts_load("--hysteresis 4");
+    scale = mtlm_options_precision_scale(&options);
+    assert_true(scale.dynamic && scale.hysteresis == 4);
+}
+
+static void test_a_weight_decay_keeps_its_course(void **state)
+{
+    const struct mtlm_lr_schedule *s = &options.lr_schedule;
+
+    (void) state;
+    write_checkpoint(SETTINGS,
+                     FP16_AND "\"weight-decay-incr-style\": \"linear\", "
+                              "\"start-weight-decay\": \"0.01\", "
+                              "\"end-weight-decay\": \"0.1\"}");
+    accepts_load("--end-weight-decay 0.2");
+    assert_int_equal(s->weight_decay_style, MTLM_WEIGHT_DECAY_LINEAR);
+    assert_true(s->weight_decay == 0.01 && s->end_weight_decay == 0.2);
+    /* Another course, or none. */
+    accepts_load("--weight-decay 0.05");
+    assert_int_equal(s->weight_decay_style, MTLM_WEIGHT_DECAY_CONSTANT);
+    assert_true(s->weight_decay == 0.05 && s->end_weight_decay == 0.05);
+    accepts_load("--weight-decay-incr-style cosine");
+    assert_true(s->weight_decay == 0.01 && s->end_weight_decay == 0.1);
+    accepts_load("--weight-decay-incr-style constant");
+    assert_false(mtlm_options_given(&options, MTLM_OPT_END_WEIGHT_DECAY));
+}
+
+/* Of 800 samples, the first iterations may have had smaller batches. */
+static void test_iterations_beyond_those_of_the_batch_may_be_traced(
+    void **state)
+{
+    (void) state;
+    write_checkpoint(SETTINGS, OTHERS);
+    accepts_load("--mock-data --train-samples 800 --trace t "
+                 "--trace-iterations 110:112");
+    assert_int_equal(options.train_iters, 100);
+    refuses("--model gpt-tiny --train-samples 800 --global-batch-size 8 "
+            "--trace t --trace-iterations 110:112",
+            "--trace-iterations 110:112 goes beyond the 100 iterations of "
+            "--train-samples");
 }
 
 static void test_the_micro_batch_gives_way(void **state)
@@ -250,6 +323,113 @@ static void test_stored_options_return(void **state)
     free(here);
 }
 
+static void write_file(const char *name, const char *text)
+{
+    FILE *file = fopen(name, "w");
+
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+/* Enters a new directory of that name, with the files of a fine-tuning. */
+static void enter(const char *name)
+{
+    assert_int_equal(chdir(dir), 0);
+    assert_int_equal(mkdir(name, 0777), 0);
+    assert_int_equal(chdir(name), 0);
+    write_file("train.tsv", "");
+    write_file("words", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n");
+}
+
+/* Leaves the directory and removes it. */
+static void leave(const char *name, const char *here)
+{
+    assert_int_equal(unlink("train.tsv"), 0);
+    assert_int_equal(unlink("words"), 0);
+    assert_int_equal(chdir(dir), 0);
+    assert_int_equal(rmdir(name), 0);
+    assert_int_equal(chdir(here), 0);
+}
+
+/* Asserts the text that a checkpoint of this job has of the option.  absolute:
+ * with this directory; else as it is given, of which a note tells. */
+static void assert_stored(enum mtlm_option_id option, const char *text,
+                          bool absolute)
+{
+    json_t *others = mtlm_options_stored_others(&options);
+    char *here = get_current_dir_name(), want[256], note[128];
+
+    snprintf(want, sizeof(want), "%s/%s", here, text);
+    assert_string_equal(
+        json_string_value(json_object_get(others, mtlm_option_name(option))),
+        absolute ? want : text);
+    free(here);
+    json_decref(others);
+    assert_int_equal(mtlm_options_stored_check(&options, &error), 0);
+    snprintf(note, sizeof(note), "--save stores --%s as it is given, because",
+             mtlm_option_name(option));
+    assert_int_equal(options.notes && strstr(options.notes, note), !absolute);
+}
+
+#define FINETUNE                                                               \
+    "--model bert-tiny --vocab-file words --task mnli --train-data train.tsv " \
+    "--valid-data train.tsv --lr 1e-4 --global-batch-size 8"
+
+/* Stores the job's options in the checkpoint. */
+static void store_options(void)
+{
+    json_t *settings = mtlm_options_stored_settings(&options);
+    json_t *others = mtlm_options_stored_others(&options);
+    char *first = json_dumps(settings, 0), *second = json_dumps(others, 0);
+
+    write_checkpoint(first, second);
+    free(first);
+    free(second);
+    json_decref(settings);
+    json_decref(others);
+}
+
+/* A directory whose name has a blank: a file alone is found again. */
+static void test_a_path_with_a_blank_returns(void **state)
+{
+    char *here = get_current_dir_name(), *there, *want;
+
+    (void) state;
+    enter("a b");
+    there = get_current_dir_name();
+    assert_true(asprintf(&want, "%s/train.tsv", there) > 0);
+    accepts(FINETUNE);
+    assert_stored(MTLM_OPT_TRAIN_DATA, "train.tsv", true);
+    assert_stored(MTLM_OPT_VOCAB_FILE, "words", true);
+    store_options();
+    assert_int_equal(chdir(here), 0);
+    accepts_load("");
+    assert_string_equal(options.train_data, want);
+    /* Two of a list are not. */
+    assert_int_equal(chdir(there), 0);
+    accepts("--model gpt-tiny --data-path 0.5 x 0.5 y");
+    assert_stored(MTLM_OPT_DATA_PATH, "0.5 x 0.5 y", false);
+    leave("a b", here);
+    free(want);
+    free(there);
+    free(here);
+}
+
+/* " ;" begins a comment in a configuration file. */
+static void test_a_path_that_no_option_holds_stays_relative(void **state)
+{
+    char *here = get_current_dir_name();
+
+    (void) state;
+    enter("a ;b");
+    accepts(FINETUNE);
+    assert_stored(MTLM_OPT_TRAIN_DATA, "train.tsv", false);
+    assert_stored(MTLM_OPT_VOCAB_FILE, "words", false);
+    leave("a ;b", here);
+    free(here);
+}
+
 static void take_others(const char *others)
 {
     json_t *stored = json_loads(others, 0, NULL);
@@ -334,12 +514,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_load_alone_brings_the_job),
         cmocka_unit_test(test_what_is_given_counts),
+        cmocka_unit_test(test_options_of_the_loss_scale_go_together),
+        cmocka_unit_test(test_a_weight_decay_keeps_its_course),
+        cmocka_unit_test(
+            test_iterations_beyond_those_of_the_batch_may_be_traced),
         cmocka_unit_test(test_the_micro_batch_gives_way),
         cmocka_unit_test(test_a_new_training_keeps_its_seed_and_precision),
         cmocka_unit_test(test_a_contradiction_is_refused),
         cmocka_unit_test(test_weights_alone_ask_for_the_rest),
         cmocka_unit_test(test_a_manifest_sets_its_own_options_only),
         cmocka_unit_test(test_stored_options_return),
+        cmocka_unit_test(test_a_path_with_a_blank_returns),
+        cmocka_unit_test(test_a_path_that_no_option_holds_stays_relative),
         cmocka_unit_test(test_a_tokenizer_may_move),
         cmocka_unit_test(test_a_pretraining_brings_its_tokenizer),
     };

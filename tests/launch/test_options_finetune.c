@@ -15,6 +15,7 @@
 
 #include "launch/options/options_epochs.h"
 #include "launch/options/options_finetune.h"
+#include "launch/options/options_layout.h"
 #include "launch/options/options_parse.h"
 #include "tests/launch/parse.h"
 
@@ -118,6 +119,22 @@ static void test_megatrons_script_is_understood(void **state)
         strstr(options.notes, "--eval-interval has no effect with --task"));
 }
 
+/* The micro batch of the preset may shrink to a question of four samples. */
+static void test_ranks_share_questions(void **state)
+{
+    struct mtlm_error err;
+
+    (void) state;
+    accepts(BERT DATA "--task race --global-batch-size 8 "
+                      "--tensor-model-parallel-size 1");
+    assert_int_equal(mtlm_options_layout_check(&options, 2, &err), 0);
+    assert_int_equal(mtlm_options_layout_check(&options, 4, &err), -1);
+    assert_string_equal(err.text,
+                        "--global-batch-size 8 cannot be shared by 4 "
+                        "data-parallel ranks: a question of the task is 4 "
+                        "samples");
+}
+
 /* Each run has a seed and a directory of its own. */
 static void test_seeds_are_runs(void **state)
 {
@@ -168,6 +185,20 @@ static void test_contradictions_are_refused(void **state)
             "says where to get it");
     refuses(BERT DATA "--task mnli --train-iters 5",
             "--train-iters is not for --task mnli, which counts --epochs");
+    refuses(BERT DATA "--task mnli --lr-warmup-samples 100",
+            "--lr-warmup-samples counts samples, and --task mnli counts "
+            "iterations of --epochs; give --lr-warmup-iters or "
+            "--lr-warmup-fraction");
+    refuses(BERT DATA "--task mnli --lr-decay-samples 100",
+            "--lr-decay-samples counts samples, and --task mnli counts "
+            "iterations of --epochs; give --lr-decay-iters");
+    refuses(BERT DATA "--task mnli --lr-wsd-decay-samples 100",
+            "--lr-wsd-decay-samples counts samples, and --task mnli counts "
+            "iterations of --epochs; give --lr-wsd-decay-iters");
+    refuses(BERT "--task mnli --train-data 0.7 a 0.3 b --valid-data c --lr 1",
+            "--train-data takes files alone, without weights");
+    refuses(BERT "--task mnli --train-data a --valid-data 1 c --lr 1",
+            "--valid-data takes files alone, without weights");
     refuses(BERT DATA "--task race --micro-batch-size 6 --global-batch-size 12",
             "--micro-batch-size 6 cuts a question of --task race, which is 4 "
             "samples; give a multiple of 4");
@@ -197,6 +228,7 @@ int main(void)
         cmocka_unit_test(test_the_recipe_of_a_pretraining_does_not_count),
         cmocka_unit_test(test_keep_last_without_a_value_is_about_batches),
         cmocka_unit_test(test_megatrons_script_is_understood),
+        cmocka_unit_test(test_ranks_share_questions),
         cmocka_unit_test(test_seeds_are_runs),
         cmocka_unit_test(test_contradictions_are_refused),
     };

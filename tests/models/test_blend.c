@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -217,6 +218,10 @@ static void test_lists_are_read_as_in_megatron(void **state)
     snprintf(text, sizeof(text), "%s", files_path("with blanks"));
     snprintf(want, sizeof(want), "(%s)", text);
     reads(text, want);
+    files_write("list of one", "", 0);
+    snprintf(text, sizeof(text), "%s", files_path("list of one"));
+    snprintf(want, sizeof(want), "(%s)", text);
+    reads(text, want);
     refuses(" ", "--data-path names no data set");
     refuses("0.7 a x b", "--data-path: the weight of b is 'x', it must be a "
                          "number above 0");
@@ -248,6 +253,27 @@ static void test_paths_become_absolute(void **state)
     free(here);
 }
 
+/* In a directory whose name has a blank, which would end a word. */
+static void test_a_list_has_no_paths_with_blanks(void **state)
+{
+    char *here = get_current_dir_name(), *there, want[4096], *got;
+
+    (void) state;
+    assert_int_equal(mkdir(files_path("a directory"), 0777), 0);
+    files_write("a directory/x", "", 0);
+    assert_int_equal(chdir(files_path("a directory")), 0);
+    there = get_current_dir_name();
+    assert_null(mtlm_blend_list_absolute("0.7 x 0.3 y"));
+    assert_null(mtlm_blend_list_absolute("nothing"));
+    snprintf(want, sizeof(want), "%s/x", there);
+    got = mtlm_blend_list_absolute("x");
+    assert_string_equal(got, want);
+    free(got);
+    assert_int_equal(chdir(here), 0);
+    free(there);
+    free(here);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +282,7 @@ int main(void)
         cmocka_unit_test(test_threads_read_the_same),
         cmocka_unit_test(test_lists_are_read_as_in_megatron),
         cmocka_unit_test(test_paths_become_absolute),
+        cmocka_unit_test(test_a_list_has_no_paths_with_blanks),
     };
 
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
