@@ -95,7 +95,31 @@ const struct mtlm_schedule *mtlm_options_simulate_schedule(
                : schedule;
 }
 
-/* Published code follows the order of its schedule. */
+/* Refuses options that choose another order than that of published code. */
+static int check_order(const struct mtlm_options *o, struct mtlm_error *err)
+{
+    const char *other = o->schedule_file ? "schedule-file"
+                        : mtlm_options_given(o, MTLM_OPT_SCHEDULE_MODE)
+                            ? "schedule-mode"
+                            : NULL;
+
+    if (!mtlm_options_published_order(o))
+        return 0;
+    if (other)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--as follows the order of its schedule; leave "
+                              "out --%s",
+                              other);
+    if (o->simulate_engine == MTLM_ENGINE_STARPU)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--as follows a fixed order, and "
+                              "--simulate-engine starpu lets a policy choose; "
+                              "leave one of them out");
+    return 0;
+}
+
+/* Published code follows the order of its schedule.  A file has an order of its
+ * own, with B and W apart. */
 static int resolve_profile(struct mtlm_options *o, struct mtlm_error *err)
 {
     const bool interleaved =
@@ -111,18 +135,9 @@ static int resolve_profile(struct mtlm_options *o, struct mtlm_error *err)
             "v1.0, 2020-09, 2021, 2021-unscattered, 2021-unfused, 2022 or "
             "deepspeed",
             o->as);
-    if (mtlm_options_published_order(o)
-        && mtlm_options_given(o, MTLM_OPT_SCHEDULE_MODE))
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--as follows the order of its schedule; leave "
-                              "out --schedule-mode");
-    if (mtlm_options_published_order(o)
-        && o->simulate_engine == MTLM_ENGINE_STARPU)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--as follows a fixed order, and "
-                              "--simulate-engine starpu lets a policy choose; "
-                              "leave one of them out");
-    if (!mtlm_options_given(o, MTLM_OPT_SCHEDULE))
+    if (check_order(o, err) < 0)
+        return -1;
+    if (!mtlm_options_given(o, MTLM_OPT_SCHEDULE) && !o->schedule_file)
         o->schedule = mtlm_options_simulate_schedule(
                           o, mtlm_schedule_find("1f1b"), interleaved ? 2 : 1)
                       - mtlm_schedules;

@@ -208,6 +208,39 @@ static void test_our_parts_replace_those_of_published_code(void **state)
             "--schedule-mode");
 }
 
+/* The code has no order but its own.  With our order, a file of four ranks and
+ * eight microbatches has B and W apart: its time is that of zb-h1. */
+static void test_an_order_of_a_file_goes_with_our_order_alone(void **state)
+{
+    static const char *const ours[] = {"overlap", "all"};
+    char path[] = "/tmp/mtlm-order-XXXXXX", *line;
+    const int fd = mkstemp(path);
+
+    (void) state;
+    assert_true(fd >= 0);
+    close(fd);
+    line = mtlm_sprintf(FOUR "--global-batch-size 8 --workers 1 --dry-run "
+                             "--schedule zb-h1 --schedule-mode strict "
+                             "--schedule-out %s",
+                        path);
+    free(plan_of(line));
+    free(line);
+    for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+        line = mtlm_sprintf(FOUR "--global-batch-size 8 --as 2021 --ours %s "
+                                 "--schedule-file %s",
+                            ours[i], path);
+        near(seconds_of("uniform", line), 8 * 0.15 + 3 * 0.05, 1e-6);
+        free(line);
+    }
+    line = mtlm_sprintf(FOUR "--global-batch-size 8 --simulate x.ini --as 2021 "
+                             "--schedule-file %s",
+                        path);
+    refuses(line, "--as follows the order of its schedule; leave out "
+                  "--schedule-file");
+    free(line);
+    unlink(path);
+}
+
 /* ---- memory ---- */
 
 #define OF_22_BILLION                                                          \
@@ -340,6 +373,7 @@ int main(void)
         cmocka_unit_test(test_published_code_has_the_features_of_its_year),
         cmocka_unit_test(test_a_rank_waits_for_all_that_it_sends),
         cmocka_unit_test(test_our_parts_replace_those_of_published_code),
+        cmocka_unit_test(test_an_order_of_a_file_goes_with_our_order_alone),
         cmocka_unit_test(test_memory_is_that_of_the_code),
         cmocka_unit_test(test_an_order_has_the_memory_of_its_microbatches),
         cmocka_unit_test(test_a_search_finds_the_layouts_of_the_paper),
