@@ -60,9 +60,10 @@ struct mtlm_evaluation {
     double makespan_s; /* from the first start to the last end of all ranks */
     double span_s;     /* from first start to last end on the rank that takes
                         * longest */
-    /* Lower bound of every schedule's makespan: the largest of these sums.  For
-     * the pipeline: the longest path.  For each rank: its work, the path before
-     * its first task, and the path after its last task. */
+    /* Lower bound of every schedule's makespan, for a fused schedule of every
+     * fused one: the largest of these sums.  For the pipeline: the longest
+     * path.  For each rank: its work, the path before its first task, and the
+     * path after its last task. */
     double least_s;
     double busiest_s;  /* work of the busiest rank per microbatch and worker */
     double bubble;     /* share of the makespan in which that rank idles */

@@ -1,8 +1,9 @@
 #ifndef MTLM_GRAPH_LP_BOUND_H
 #define MTLM_GRAPH_LP_BOUND_H
 
-/* A lower bound of every schedule within a memory, by linear programs of single
- * ranks (graph/predict/rank_lp.h), and its proof. */
+/* A lower bound of every schedule within a memory, and its proof.  For a fused
+ * schedule the bound is of every fused one.  Linear programs of single ranks
+ * find the bound (graph/predict/rank_lp.h). */
 
 #include "graph/predict/rank_passes.h"
 

@@ -623,8 +623,8 @@
         "with --dry-run: write the seconds of an iteration in each mode to "   \
         "FILE, of each seed of --jitter, as CSV")                              \
     OPT(GENERAL, BOUND, "bound", CHOICE, bound, "path", 0, 0, "path|lp",       \
-        "with --dry-run: the least that any schedule takes, by the longest "   \
-        "path and the work, or also by memory: linear programs")               \
+        "with --dry-run: a lower bound of the iteration, by the longest path " \
+        "and the work, or also by memory: linear programs")                    \
     OPT(GENERAL, BOUND_OUT, "bound-out", TEXT, bound_out, "", 0, 0, "FILE",    \
         "with --bound lp: write the proof to FILE, for perf/check_bound")      \
     OPT(GENERAL, WORLD_SIZE, "world-size", INT, world_size, "", 1, 1048576,    \

@@ -32,11 +32,15 @@ static struct mtlm_rank_memory memory_of(
 
 const char *mtlm_plan_bound_of(const struct mtlm_program_config *config)
 {
+    static const char *const of[2][2][2] = {
+        {{"", " that flushes"},
+         {" with B and W as one", " with B and W as one that flushes"}},
+        {{" of whole passes", " of whole passes that flushes"},
+         {" of whole passes with B and W as one",
+          " of whole passes with B and W as one that flushes"}}};
     const bool shared = config->layout.tp > 1 || config->layout.workers > 1;
 
-    if (config->weight_staleness > 0)
-        return shared ? " of whole passes that flushes" : " that flushes";
-    return shared ? " of whole passes" : "";
+    return of[shared][config->schedule->fused][config->weight_staleness > 0];
 }
 
 static void print_bound(const struct mtlm_lp_bound *bound,

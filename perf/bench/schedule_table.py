@@ -25,9 +25,9 @@ NAMES = {mode: mode[0] if mode[0] == "strict" else ", ".join(mode)
 BAR, BAR_SHORT = 2, 0.5  # %
 
 SECONDS = re.compile(r"^schedule +\S+: ([0-9.e+-]+) s an iteration", re.M)
-LEAST = re.compile(r"no schedule[a-z ]* takes less than ([0-9.e+-]+) s")
+LEAST = re.compile(r"no schedule[A-Za-z ]* takes less than ([0-9.e+-]+) s")
 PROVED = re.compile(
-    r"^bound +(?:in this memory no schedule[a-z ]* takes less|"
+    r"^bound +(?:in this memory no schedule[A-Za-z ]* takes less|"
     r"linear programs prove no more) than ([0-9.e+-]+) s", re.M)
 WAITS = re.compile(r"^ +([0-9.e+-]+) s, .*% less, where workers wait", re.M)
 ACT_MEM = re.compile(r"^schedule auto: .*--act-mem (\d+)$", re.M)

@@ -251,6 +251,45 @@ static void test_a_plan_has_a_bound_that_knows_memory(void **state)
     free(line);
 }
 
+/* F, B and W of a second each, m 8: 33 s with B and W as one.  ZB-H1 takes less
+ * in the same memory. */
+static void test_bounds_of_fused_schedules_say_so(void **state)
+{
+#define EQUAL                                                                  \
+    "--model gpt-tiny --num-layers 8 --workers 1 --micro-batch-size 1 "        \
+    "--global-batch-size 8 --pipeline-model-parallel-size 4 --dry-run "
+    static const char as_one[] = "; no schedule with B and W as one takes less "
+                                 "than ",
+                      apart[] = "; no schedule takes less than ";
+    char *fused =
+        mtlm_sprintf(EQUAL "--schedule 1f1b --stage-times %s", times_file);
+    char *split =
+        mtlm_sprintf(EQUAL "--schedule zb-h1 --stage-times %s", times_file);
+    char *text;
+
+    (void) state;
+    times_file_write("[stage 0-3]\nforward_ms = 1000\nbackward_ms = 1000\n"
+                     "weight_ms = 1000\n");
+    text = plan_of(fused);
+    assert_float_equal(number_after(text, as_one), 33, 1e-6);
+    assert_null(strstr(text, apart));
+    free(text);
+    text = plan_of(split);
+    assert_true(number_after(text, "\nschedule         zb-h1: ") < 33);
+    assert_true(number_after(text, apart) < 33);
+    assert_null(strstr(text, as_one));
+    free(text);
+    free(fused);
+    free(split);
+    fused = mtlm_sprintf(EQUAL "--schedule 1f1b --stage-times %s --workers 2",
+                         times_file);
+    text = plan_of(fused);
+    assert_non_null(strstr(text, "; no schedule of whole passes with B and W "
+                                 "as one takes less than "));
+    free(text);
+    free(fused);
+}
+
 static void test_bounds_that_nobody_can_prove_are_refused(void **state)
 {
     char *timed =
@@ -378,6 +417,7 @@ int main(void)
         cmocka_unit_test(test_a_plan_counts_by_the_cluster),
         cmocka_unit_test(test_a_file_comes_before_the_cluster),
         cmocka_unit_test(test_a_plan_has_a_bound_that_knows_memory),
+        cmocka_unit_test(test_bounds_of_fused_schedules_say_so),
         cmocka_unit_test(test_bounds_that_nobody_can_prove_are_refused),
         cmocka_unit_test(test_modes_without_noise),
         cmocka_unit_test(test_modes_under_noise),

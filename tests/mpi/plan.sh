@@ -222,7 +222,7 @@ paste prio.seconds mtlm.seconds \
 job 1 --dry-run --model gpt-tiny --num-layers 8 --micro-batch-size 1 --workers 2 \
     --global-batch-size 2 --pipeline-model-parallel-size 4 --world-size 4 \
     --synthetic late.ini --schedule 1f1b
-grep -q 'no schedule of whole passes takes less than' out || fail "two workers: $(cat out err)"
+grep -q 'no schedule of whole passes with B and W as one takes less than' out || fail "two workers: $(cat out err)"
 job 1 --model gpt-tiny --dry-run
 ! grep -q 'weighing' out err || fail "steps in a file: $(cat err)"
 # The plan grows with the layers, not with their square: 5 s, not 90 s.

@@ -105,6 +105,17 @@ class Plans(unittest.TestCase):
         self.assertEqual((found["planned"], found["least"]), (0.626, 0.562))
         self.assertIn("placement v", found["choice"])
 
+    def test_bounds_of_fused_schedules(self):
+        fused = PLAN.replace("no schedule", "no schedule with B and W as one")
+        self.assertEqual(table.plan_of(fused, "prio")["least"], 0.562)
+        self.assertEqual(
+            table.proved_of(
+                "bound            in this memory no schedule with B and W as one"
+                " takes less than 0.6 s, by linear program\n"
+            ),
+            0.6,
+        )
+
     def test_policy_mtlm_waits_for_messages(self):
         self.assertEqual(table.plan_of(PLAN + WAITS, "mtlm")["planned"], 0.61)
         self.assertEqual(table.plan_of(PLAN, "mtlm")["planned"], 0.626)
