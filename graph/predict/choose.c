@@ -143,7 +143,10 @@ static struct mtlm_choice weigh_layout(const struct mtlm_wish *wish,
     struct mtlm_choice choice = {.tp = tp,
                                  .pp = pp,
                                  .dp = dp,
+                                 .virtual_stages = config.layout.virtual_stages,
                                  .micro_batch = micro_batch,
+                                 .samples =
+                                     config.microbatches * micro_batch * dp,
                                  .window = wish->config.window,
                                  .least = true};
     const double hopeless =
@@ -266,12 +269,19 @@ bool mtlm_choose_any(const struct mtlm_wish *wish, int ranks)
     return false;
 }
 
+/* Returns the forecast of a sample. */
+static double sample_seconds(const struct mtlm_choice *choice)
+{
+    return choice->seconds / choice->samples;
+}
+
 /* Returns whether a is the better choice. */
 static bool is_better(const struct mtlm_choice *a, const struct mtlm_choice *b)
 {
     if (b->tp == 0 || a->fits != b->fits)
         return b->tp == 0 || a->fits;
-    return a->fits ? a->seconds < WORTH * b->seconds : a->need < b->need;
+    return a->fits ? sample_seconds(a) < WORTH * sample_seconds(b)
+                   : a->need < b->need;
 }
 
 /* Options that set virtual stages ask for a pipeline. */

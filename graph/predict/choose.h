@@ -51,12 +51,14 @@ struct mtlm_wish {
 
 struct mtlm_choice {
     int tp, pp, dp;
+    int virtual_stages; /* of a rank, when the layout was compared */
     int64_t micro_batch;
-    double window;  /* alpha */
-    bool fits;      /* into memory of machine or GPU and host, with a margin */
-    double need;    /* bytes on the fullest machine, or GPU */
-    double seconds; /* forecast of an iteration; 0: not compared */
-    bool least;     /* need is a lower bound, not an exact plan */
+    int64_t samples; /* of an iteration, when the layout was compared */
+    double window;   /* alpha */
+    bool fits;       /* into memory of machine or GPU and host, with a margin */
+    double need;     /* bytes on the fullest machine, or GPU */
+    double seconds;  /* forecast of an iteration; 0: not compared */
+    bool least;      /* need is a lower bound, not an exact plan */
 };
 
 /* Layouts that were compared. */
@@ -71,8 +73,9 @@ bool mtlm_choose_fits(const struct mtlm_hosts *hosts, double need);
 
 /* Sets *choice and returns 0.  Returns -1 if no layout has so many ranks.  Of
  * the layouts that fit into memory, takes the one with the shortest forecast
- * (graph/predict/forecast.h).  If none fits, takes the one that needs least
- * memory.
+ * of a sample (graph/predict/forecast.h).  Without a global batch, iterations
+ * of more replicas have more samples.  If none fits, takes the one that needs
+ * least memory.
  *
  * A model is spread over the fewest ranks that can hold the model, or over up
  * to four times as many.  If virtual stages are asked for, the model is spread
@@ -107,7 +110,7 @@ bool mtlm_choose_possible(const struct mtlm_wish *wish, int ranks, int t);
 bool mtlm_choose_any(const struct mtlm_wish *wish, int ranks);
 
 /* Returns whether dp data-parallel ranks can share the batches: micro_batch
- * samples per rank divide the global batch, and every step of its ramp-up, and
+ * samples per rank divide the global batch, and every step of its ramp-up. They
  * cut no question of a task (mtlm_model_choices()). */
 bool mtlm_wish_can_share(const struct mtlm_wish *wish, int dp,
                          int64_t micro_batch);

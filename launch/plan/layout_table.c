@@ -33,22 +33,21 @@ void mtlm_layout_table_print(const struct mtlm_layout_row *rows, int n,
     }
 }
 
+/* Batch and virtual stages of the wish may since be those of the chosen layout,
+ * so the row has what the layout was compared with. */
 static struct mtlm_layout_row row_of(const struct mtlm_wish *wish,
                                      const struct mtlm_choice *c)
 {
-    const struct mtlm_program_config config =
-        mtlm_wish_config(wish, c->tp, c->pp, c->dp, c->micro_batch);
-
-    return (struct mtlm_layout_row){
-        .tp = c->tp,
-        .pp = c->pp,
-        .dp = c->dp,
-        .virtual_stages = config.layout.virtual_stages,
-        .micro_batch = c->micro_batch,
-        .granularity = config.recompute.granularity,
-        .seconds = c->seconds,
-        .samples = (int64_t) config.microbatches * c->micro_batch * c->dp,
-        .memory_bytes = c->need};
+    return (struct mtlm_layout_row){.tp = c->tp,
+                                    .pp = c->pp,
+                                    .dp = c->dp,
+                                    .virtual_stages = c->virtual_stages,
+                                    .micro_batch = c->micro_batch,
+                                    .granularity =
+                                        wish->config.recompute.granularity,
+                                    .seconds = c->seconds,
+                                    .samples = c->samples,
+                                    .memory_bytes = c->need};
 }
 
 static int by_time_of_a_sample(const void *a, const void *b)

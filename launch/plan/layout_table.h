@@ -24,7 +24,7 @@ void mtlm_layout_table_print(const struct mtlm_layout_row *rows, int n,
 
 /* Prints the ten layouts of shortest forecast among those that
  * mtlm_choose_comparing() compared, and which rates the forecast has.  wish: of
- * that comparison. */
+ * that comparison; batch and schedule may be settled since. */
 void mtlm_layout_table_print_compared(const struct mtlm_wish *wish,
                                       const struct mtlm_choices *compared,
                                       FILE *out);

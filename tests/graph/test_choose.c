@@ -181,6 +181,25 @@ static void test_few_microbatches_are_no_work_for_a_pipeline(void **state)
     assert_choice(choose(&wish, 2, 1, 1e12), 1, 2, 1, 1, true);
 }
 
+/* Without a global batch, two replicas take twice the samples of two ranks that
+ * share each layer, in less than twice the time. */
+static void test_layouts_are_compared_by_the_time_of_a_sample(void **state)
+{
+    struct mtlm_wish wish = small_wish();
+    struct mtlm_choice choice;
+
+    (void) state;
+    wish.config.model.hidden_size = 512;
+    wish.config.model.ffn_hidden_size = 2048;
+    wish.config.model.seq_length = wish.config.model.max_positions = 256;
+    wish.config.micro_batch = 16;
+    wish.micro_batch_free = false;
+    wish.global_batch = 0;
+    choice = choose(&wish, 2, 2, 1e12);
+    assert_choice(choice, 1, 1, 2, 16, true);
+    assert_int_equal(choice.samples, 32);
+}
+
 static void test_memory_decides_on_micro_batch_and_layout(void **state)
 {
     struct mtlm_wish wish = small_wish();
@@ -348,6 +367,7 @@ int main(void)
         cmocka_unit_test(test_no_micro_batch_cuts_a_question),
         cmocka_unit_test(test_memory_decides_how_many_replicas_there_are),
         cmocka_unit_test(test_few_microbatches_are_no_work_for_a_pipeline),
+        cmocka_unit_test(test_layouts_are_compared_by_the_time_of_a_sample),
         cmocka_unit_test(test_memory_decides_on_micro_batch_and_layout),
         cmocka_unit_test(test_all_reduces_get_a_microbatch_to_hide_under),
         cmocka_unit_test(test_a_gpu_gets_a_microbatch_to_fill_gaps),
