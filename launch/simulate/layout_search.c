@@ -282,7 +282,7 @@ static bool simulate_layout(const struct search *s, bool whole,
         && mtlm_plan_gpu_bytes(&plan) <= s->hosts->available) {
         times = mtlm_stage_cost_times(&machine, &config);
         config.times = &times;
-        f->tasks = (double) plan.tasks * f->pp;
+        f->tasks = mtlm_simulate_size_tasks(&config);
         fits = simulate_config(s, config, whole, f);
         mtlm_stage_times_free(&times);
     }

@@ -28,13 +28,17 @@ static double bytes_of(const struct mtlm_options *o, double tasks)
 
 double mtlm_simulate_size_tasks(const struct mtlm_program_config *config)
 {
-    struct mtlm_program_config outline = *config;
-    struct mtlm_plan plan;
+    struct mtlm_program_config measured = *config;
+    struct mtlm_outline outline;
+    double tasks = 0;
 
-    mtlm_activation_memory_measure(&outline);
-    plan = mtlm_outline_stage(&outline, 0, 0);
-    mtlm_activation_memory_free(&outline.activation);
-    return (double) plan.tasks * config->layout.pp;
+    mtlm_activation_memory_measure(&measured);
+    outline = mtlm_outline_create(&measured, 0);
+    for (int i = 0; i < config->layout.pp; i++)
+        tasks += outline.plan[i].tasks;
+    mtlm_outline_destroy(&outline);
+    mtlm_activation_memory_free(&measured.activation);
+    return tasks;
 }
 
 bool mtlm_simulate_size_fits(const struct mtlm_options *options, double tasks)

@@ -7,7 +7,8 @@
 #include "launch/options/options.h"
 
 /* Returns the number of tasks of an iteration of config, on all evaluated
- * ranks: the first pipeline rank stands for all. */
+ * ranks.  Takes the time of an outline of each pipeline rank: stages may be
+ * unequal, and the first one empty. */
 double mtlm_simulate_size_tasks(const struct mtlm_program_config *config);
 
 /* Returns whether this machine can simulate an iteration of so many tasks, with

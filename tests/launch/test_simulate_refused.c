@@ -13,7 +13,9 @@
 
 #include <cmocka.h>
 
+#include "launch/plan/layout_choice.h"
 #include "launch/simulate/simulate.h"
+#include "launch/simulate/simulate_size.h"
 #include "tests/launch/parse.h"
 #include "tests/launch/simulated.h"
 
@@ -119,12 +121,34 @@ static void test_iterations_beyond_memory_are_refused(void **state)
     }
 }
 
+/* All layers on the second of two ranks.  Nothing is evaluated here: nobody has
+ * the memory. */
+static void test_tasks_of_all_stages_count(void **state)
+{
+    struct mtlm_program_config config;
+    struct mtlm_wish wish;
+
+    (void) state;
+    assert_int_equal(parse("--model gpt-tiny --simulate x.ini --num-layers 512 "
+                           "--micro-batch-size 1 --global-batch-size 32768 "
+                           "--pipeline-model-parallel-size 2 "
+                           "--stage-layers 0,512"),
+                     MTLM_REQUEST_SIMULATE);
+    wish = mtlm_layout_choice_wish(&options, 1);
+    config = mtlm_wish_config(&wish, 1, 2, 1, 1);
+    assert_true(mtlm_simulate_size_tasks(&config) > 20.0 * 512 * 32768);
+    assert_int_equal(mtlm_simulate_size_check(&options, &config, &error), -1);
+    assert_int_equal(error.code, MTLM_EXIT_RESOURCE);
+    assert_says(error.text, "an iteration of 32768 microbatches has about ");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_contradicts_is_refused),
         cmocka_unit_test(test_times_beyond_the_clock_are_refused),
         cmocka_unit_test(test_iterations_beyond_memory_are_refused),
+        cmocka_unit_test(test_tasks_of_all_stages_count),
     };
 
     return cmocka_run_group_tests(tests, parse_setup, parse_teardown);
