@@ -124,10 +124,8 @@ static void work_out_choice(const struct mtlm_wish *wish,
     choice->need = mtlm_choose_need(hosts, &outline);
     choice->least = false;
     choice->fits = mtlm_choose_fits(hosts, choice->need)
-                   && hosts_have_room(hosts, &outline);
-    for (int i = 0; i < choice->pp; i++)
-        if (mtlm_plan_check_counts(&outline.plan[i], NULL) < 0)
-            choice->fits = false;
+                   && hosts_have_room(hosts, &outline)
+                   && mtlm_outline_check_counts(&outline, NULL) == 0;
     if (choice->fits && wish->layout_free && !wish->hurry)
         choice->seconds = mtlm_forecast(config, &outline, hosts->per_host);
     mtlm_outline_destroy(&outline);

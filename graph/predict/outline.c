@@ -51,6 +51,15 @@ const struct mtlm_plan *mtlm_outline_plan(const struct mtlm_outline *outline,
     return &outline->plan[layout.pp_rank];
 }
 
+int mtlm_outline_check_counts(const struct mtlm_outline *outline,
+                              struct mtlm_error *err)
+{
+    for (int i = 0; i < outline->layout.pp; i++)
+        if (mtlm_plan_check_counts(&outline->plan[i], err) < 0)
+            return -1;
+    return 0;
+}
+
 /* Returns the largest sum of bytes() over per_host ranks with consecutive
  * numbers. */
 static double most_on_host(const struct mtlm_outline *outline, int per_host,

@@ -30,6 +30,10 @@ void mtlm_outline_destroy(struct mtlm_outline *outline);
 const struct mtlm_plan *mtlm_outline_plan(const struct mtlm_outline *outline,
                                           int rank);
 
+/* Refuses (MTLM_EXIT_RESOURCE) a rank as mtlm_plan_check_counts() does. */
+int mtlm_outline_check_counts(const struct mtlm_outline *outline,
+                              struct mtlm_error *err);
+
 /* Returns the bytes that a machine must have available.  This is the largest
  * sum over per_host ranks with consecutive numbers, beyond process_bytes. */
 double mtlm_outline_host_bytes(const struct mtlm_outline *outline,

@@ -333,6 +333,16 @@ double mtlm_plan_beside_gpu_bytes(const struct mtlm_plan *plan, bool nccl)
 
 /* ---- limits ---- */
 
+/* Returns the option that shortens the longest message: gradients and weights
+ * have their size whatever the microbatch is. */
+static const char *shorter_message(const struct mtlm_plan *plan)
+{
+    return plan->longest_kind == MTLM_TRAFFIC_DP
+                   || plan->longest_kind == MTLM_TRAFFIC_EMBEDDING
+               ? "larger --tensor-model-parallel-size"
+               : "smaller --micro-batch-size";
+}
+
 /* StarPU counts a tensor's elements in 32 bits, MPI a message's in an int. */
 int mtlm_plan_check_counts(const struct mtlm_plan *plan, struct mtlm_error *err)
 {
@@ -345,11 +355,10 @@ int mtlm_plan_check_counts(const struct mtlm_plan *plan, struct mtlm_error *err)
                               "--micro-batch-size would do",
                               plan->largest_name, plan->largest, UINT32_MAX);
     if (plan->longest > INT_MAX)
-        return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
-                              "%s of %" PRId64
-                              " elements: a message can have %d; a smaller "
-                              "--micro-batch-size would do",
-                              plan->longest_name, plan->longest, INT_MAX);
+        return mtlm_error_set(
+            err, MTLM_EXIT_RESOURCE,
+            "%s of %" PRId64 " elements: a message can have %d; a %s would do",
+            plan->longest_name, plan->longest, INT_MAX, shorter_message(plan));
     return 0;
 }
 

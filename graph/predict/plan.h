@@ -64,6 +64,7 @@ struct mtlm_plan {
     int64_t largest, longest;
     char largest_name[64];
     const char *longest_name;
+    enum mtlm_traffic_kind longest_kind;
 };
 
 /* Returns the plan of a program; config.outline may be set.  process_bytes:

@@ -68,6 +68,7 @@ static void add_message(const struct mtlm_program *program,
     if (mtlm_node_elems(node) > plan->longest) {
         plan->longest = mtlm_node_elems(node);
         plan->longest_name = mtlm_ops[node->call.kind]->name;
+        plan->longest_kind = kind;
     }
     if (node->call.kind == MTLM_OP_RECV)
         return;

@@ -49,6 +49,17 @@ static int count_machines(const struct mtlm_dry_run_fit *fit)
     return n;
 }
 
+/* Returns whether the machines have the memory of all ranks. */
+static bool has_memory(const struct mtlm_dry_run_fit *fit)
+{
+    const struct mtlm_hosts *hosts = fit->hosts;
+
+    if (!fit->described && (hosts->gpus || hosts->elsewhere))
+        return count_machines(fit) > 0;
+    return fit->choice->need <= hosts->available
+           && host_need(fit) <= hosts->disk;
+}
+
 static void print_advice(const struct mtlm_dry_run_fit *fit, FILE *out)
 {
     char *advice;
@@ -135,9 +146,13 @@ void mtlm_dry_run_fit(const struct mtlm_dry_run_fit *fit, FILE *out)
 {
     const double have = fit->hosts->available / GIB;
     const int n = count_machines(fit);
+    struct mtlm_error err;
 
     fputc('\n', out);
-    if (fit->described)
+    /* A run checks the counts after the memory. */
+    if (has_memory(fit) && mtlm_outline_check_counts(fit->outline, &err) < 0)
+        fprintf(out, "It does not run: %s.\n", err.text);
+    else if (fit->described)
         print_fit_as_described(fit, out);
     else if (fit->hosts->gpus)
         print_fit_on_gpus(fit, out);

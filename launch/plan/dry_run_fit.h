@@ -22,7 +22,8 @@ struct mtlm_dry_run_fit {
     bool on_gpus;   /* the ranks of the plan drive GPUs */
 };
 
-/* Prints lines to out; where the job does not fit, layouts that do. */
+/* Prints lines to out.  Where the job does not fit, prints layouts that do.
+ * Names a tensor or a message with more elements than the runtime can count. */
 void mtlm_dry_run_fit(const struct mtlm_dry_run_fit *fit, FILE *out);
 
 #endif /* MTLM_DRY_RUN_FIT_H */

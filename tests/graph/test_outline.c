@@ -53,6 +53,40 @@ static void test_outlines_are_the_plans_of_whole_programs(void **state)
     }
 }
 
+/* The gradients of a layer, 12 h^2 = 7.9e9 of them, are one message, and so are
+ * those of a tied embedding.  Microbatches do not shorten them. */
+static void test_long_messages_of_gradients_need_tensor_parallelism(
+    void **state)
+{
+    static const char hint[] = "; a larger --tensor-model-parallel-size would "
+                               "do";
+    struct mtlm_program_config config = small_config(1, 1, 1);
+    struct mtlm_outline outline;
+    struct mtlm_error err;
+
+    (void) state;
+    config.model.num_layers = 2;
+    config.model.hidden_size = 25600;
+    config.model.ffn_hidden_size = 4 * 25600;
+    config.layout.dp = 2;
+    outline = mtlm_outline_create(&config, 0);
+    assert_int_equal(mtlm_outline_check_counts(&outline, &err), -1);
+    assert_int_equal(err.code, MTLM_EXIT_RESOURCE);
+    assert_non_null(strstr(err.text, "bucket_all_reduce of "));
+    assert_non_null(strstr(err.text, hint));
+    mtlm_outline_destroy(&outline);
+    config.layout.dp = 1;
+    config.layout.pp = 2;
+    outline = mtlm_outline_create(&config, 0);
+    assert_int_equal(mtlm_outline_check_counts(&outline, &err), 0);
+    mtlm_outline_destroy(&outline);
+    config.model.vocab_size = 100000;
+    outline = mtlm_outline_create(&config, 0);
+    assert_int_equal(mtlm_outline_check_counts(&outline, &err), -1);
+    assert_non_null(strstr(err.text, hint));
+    mtlm_outline_destroy(&outline);
+}
+
 /* Weights, and what a validation has in hand at a time: a batch of it has as
  * many tasks as it has nodes. */
 static void test_evaluation_alone_has_weights_only(void **state)
@@ -327,6 +361,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_outlines_are_the_plans_of_whole_programs),
         cmocka_unit_test(test_what_the_process_has_comes_on_top),
+        cmocka_unit_test(
+            test_long_messages_of_gradients_need_tensor_parallelism),
         cmocka_unit_test(test_evaluation_alone_has_weights_only),
         cmocka_unit_test(test_a_long_validation_takes_no_more_memory),
         cmocka_unit_test(test_tensor_parallel_messages_are_the_formula),

@@ -422,6 +422,35 @@ static void test_a_plan_beyond_memory_is_refused(void **state)
     }
 }
 
+/* 2048 x 64 x 51200 logits, on a machine of any memory. */
+static void test_a_plan_names_what_no_run_can_count(void **state)
+{
+    char cluster[] = "/tmp/mtlm-cluster.XXXXXX", *line, *text;
+    FILE *file = fdopen(mkstemp(cluster), "w");
+
+    (void) state;
+    assert_non_null(file);
+    fputs("[stage]\nforward_ms = 1\nbackward_ms = 1\nweight_ms = 1\n", file);
+    fclose(file);
+    line = mtlm_sprintf("--model gpt-tiny --dry-run --world-size 1 "
+                        "--tensor-model-parallel-size 1 "
+                        "--pipeline-model-parallel-size 1 --vocab-size 51200 "
+                        "--seq-length 2048 --max-position-embeddings 2048 "
+                        "--micro-batch-size 64 --global-batch-size 64 "
+                        "--eval-iters 0 --synthetic %s",
+                        cluster);
+    text = plan_of(line);
+    assert_says(text, "\nIt does not run: ");
+    assert_says(text, " has 6710886400 elements, this version can have "
+                      "4294967295 in one tensor; a larger "
+                      "--tensor-model-parallel-size or a smaller "
+                      "--micro-batch-size would do.\n");
+    assert_null(strstr(text, "GiB are needed"));
+    free(text);
+    free(line);
+    unlink(cluster);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -441,6 +470,7 @@ int main(void)
         cmocka_unit_test(test_a_plan_needs_a_complete_model),
         cmocka_unit_test(test_what_no_run_can_count_has_no_plan),
         cmocka_unit_test(test_a_plan_beyond_memory_is_refused),
+        cmocka_unit_test(test_a_plan_names_what_no_run_can_count),
     };
 
     return cmocka_run_group_tests(tests, parse_setup, parse_teardown);
