@@ -43,6 +43,13 @@ static void print_option(const struct mtlm_options *options,
     free(text);
 }
 
+/* Returns whether more layers are recomputed at a time than the command's model
+ * has. */
+static bool recomputes_fewer(const struct command *c)
+{
+    return c->layers && c->options->recompute.num_layers > c->layers;
+}
+
 /* Whether the command replaces or drops the option. */
 static bool is_replaced(const struct command *c, enum mtlm_option_id option)
 {
@@ -60,9 +67,13 @@ static bool is_replaced(const struct command *c, enum mtlm_option_id option)
         MTLM_OPT_DURATIONS,
         MTLM_OPT_MICRO_BATCH_SIZE,
         MTLM_OPT_PACK_WEIGHTS,
+        MTLM_OPT_JITTER_FILE,
         MTLM_OPT_DRY_RUN,
         MTLM_OPT_SVG,
         MTLM_OPT_SCHEDULE_OUT,
+        MTLM_OPT_MODES_OUT,
+        MTLM_OPT_BOUND,
+        MTLM_OPT_BOUND_OUT,
         MTLM_OPT_WORLD_SIZE};
     static const enum mtlm_option_id small[] = {MTLM_OPT_NUM_LAYERS,
                                                 MTLM_OPT_GLOBAL_BATCH_SIZE,
@@ -74,8 +85,12 @@ static bool is_replaced(const struct command *c, enum mtlm_option_id option)
     for (int i = 0; i < 3 && c->layers; i++)
         if (option == small[i])
             return true;
+    if (option == MTLM_OPT_RECOMPUTE_NUM_LAYERS)
+        return recomputes_fewer(c);
     if (option == MTLM_OPT_OFFLOAD)
         return c->offload;
+    if (option == MTLM_OPT_JITTER) /* of a plan, or of a synthetic run */
+        return !c->options->cluster_file;
     return option == MTLM_OPT_SVG_DETAIL && !c->options->trace_dir;
 }
 
@@ -94,6 +109,8 @@ static void print_command(const struct command *c, FILE *out)
     if (c->layers)
         fprintf(out, " --num-layers %" PRId64 " --global-batch-size %" PRId64,
                 c->layers, c->batch);
+    if (recomputes_fewer(c))
+        fprintf(out, " --recompute-num-layers %" PRId64, c->layers);
     if (c->ranks > 1)
         fprintf(out,
                 " --tensor-model-parallel-size %d"
@@ -164,6 +181,7 @@ static bool fewer_layers(struct mtlm_wish *wish, struct mtlm_hosts *hosts,
                          struct mtlm_choice *choice)
 {
     const int ranks = hosts->ranks;
+    const int64_t recomputed = wish->config.recompute.num_layers;
     int64_t layers = wish->config.model.num_layers;
 
     layers = layers > FEW_LAYERS ? FEW_LAYERS : layers - 1;
@@ -173,6 +191,8 @@ static bool fewer_layers(struct mtlm_wish *wish, struct mtlm_hosts *hosts,
         wish->config.micro_batch--;
     for (; layers >= 1; layers--) {
         wish->config.model.num_layers = layers;
+        wish->config.recompute.num_layers =
+            recomputed < layers ? recomputed : layers;
         for (hosts->ranks = ranks; hosts->ranks >= 1; hosts->ranks--)
             if (mtlm_choose(wish, hosts, choice) == 0 && choice->fits)
                 return true;
@@ -280,7 +300,8 @@ char *mtlm_advice(const struct mtlm_options *options,
         fprintf(out, "No number of machines like this one is enough: a part "
                      "that cannot be split further does not fit.\n");
     }
-    if (fewer_layers(&free_wish, &same, &choice)) {
+    /* A checkpoint has its own number of layers. */
+    if (!options->options_path && fewer_layers(&free_wish, &same, &choice)) {
         c.ranks = same.ranks;
         c.machines = 1;
         c.layers = free_wish.config.model.num_layers;

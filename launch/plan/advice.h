@@ -7,9 +7,9 @@
 /* Returns complete commands that would fit, for a job that does not fit.  One
  * keeps moments on a disk, or in host memory beside GPUs, where that is enough
  * on the ranks launched.  One runs the same model on more machines like this
- * one, one a model with fewer layers on as many ranks as launched.  All are
- * planned.  wish, hosts: of the job.  The lines lack the last newline; the
- * caller frees the text. */
+ * one.  One runs a model with fewer layers on as many ranks as launched, unless
+ * a checkpoint has the layers.  All are planned.  wish, hosts: of the job.  The
+ * lines lack the last newline; the caller frees the text. */
 char *mtlm_advice(const struct mtlm_options *options,
                   const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
                   int launched);

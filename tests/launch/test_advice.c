@@ -9,12 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "graph/predict/lp.h"
 #include "launch/plan/advice.h"
 #include "launch/plan/layout_choice.h"
 #include "launch/plan/offload_choice.h"
+#include "runtime/base/memory.h"
 #include "runtime/machine/gpu.h"
 #include "tests/launch/choice_for.h"
 #include "tests/launch/parse.h"
@@ -204,6 +207,58 @@ static void test_advice_drops_options_of_the_plan(void **state)
     check_advice("--model bert-3.9b --bf16 --pack-weights yes", 2, 22);
 }
 
+/* Numbers of a plan, which no run has. */
+static void test_advice_drops_outputs_of_the_plan(void **state)
+{
+    char times[] = "/tmp/mtlm-times.XXXXXX", factors[] = "/tmp/mtlm-jit.XXXXXX";
+    FILE *file = fdopen(mkstemp(times), "w");
+    char *line;
+
+    (void) state;
+    assert_non_null(file);
+    fputs("[stage 0]\nforward_ms = 10\nbackward_ms = 13\nweight_ms = 8\n",
+          file);
+    fclose(file);
+    file = fdopen(mkstemp(factors), "w");
+    assert_non_null(file);
+    fputs("iteration,replica,stage,microbatch,pass,factor\n"
+          "0,0,0,0,F,2\n0,0,0,0,B,3\n0,0,0,0,W,4\n",
+          file);
+    fclose(file);
+    line = mtlm_sprintf("--model bert-3.9b --dry-run --stage-times %s "
+                        "--modes-out m.csv --jitter 0.1 --jitter-file %s %s",
+                        times, factors,
+                        mtlm_lp_available() ? "--bound lp --bound-out p.json"
+                                            : "");
+    check_advice(line, 2, 22);
+    free(line);
+    unlink(factors);
+    unlink(times);
+}
+
+/* No more layers are recomputed at a time than the model has, and a model of a
+ * checkpoint has its layers. */
+static void test_advice_of_fewer_layers(void **state)
+{
+    const struct mtlm_hosts hosts = {
+        .ranks = 2, .per_host = 2, .available = 22 * GIB};
+    struct mtlm_wish wish;
+    char *advice;
+
+    (void) state;
+    check_advice("--model bert-3.9b --recompute-granularity full "
+                 "--recompute-num-layers 8",
+                 2, 22);
+    assert_int_equal(options.recompute.num_layers, 4);
+    accepts("--model bert-3.9b");
+    options.options_path = mtlm_strdup("ck/iter_0000010");
+    wish = mtlm_layout_choice_wish(&options, 1);
+    advice = mtlm_advice(&options, &wish, &hosts, 2);
+    assert_non_null(strstr(advice, "It fits on "));
+    assert_null(strstr(advice, "With fewer layers"));
+    free(advice);
+}
+
 static void test_advice_keeps_what_was_given(void **state)
 {
     const struct mtlm_hosts hosts = {
@@ -326,6 +381,8 @@ int main(void)
         cmocka_unit_test(test_advice_names_the_disk),
         cmocka_unit_test(test_advised_commands_fit),
         cmocka_unit_test(test_advice_drops_options_of_the_plan),
+        cmocka_unit_test(test_advice_drops_outputs_of_the_plan),
+        cmocka_unit_test(test_advice_of_fewer_layers),
         cmocka_unit_test(test_advice_keeps_what_was_given),
         cmocka_unit_test(test_advice_where_little_fits),
         cmocka_unit_test(test_auto_uses_memory_beside_gpus),
