@@ -16,12 +16,15 @@
  *   tensor parallelism           sbh (10 + 24/t + 5as/(ht))
  *   with sequence parallelism    sbh/t (34 + 5as/h)
  *   selective recomputation      the same without 5as/h
- *   full recomputation           2 sbh, or 2 sbh/t with sequence parallelism
+ *   full recomputation           2 sbh, or 2 sbh/t with sequence parallelism,
+ *                                of each group of layers; by method block, of
+ *                                each recomputed layer
  *
  * What is computed again adds itself once: a layer (arXiv 2104.04473, section
- * 3.5), or its scores.  First stage: masks of the embedding, sb h p.  Last
- * stage: inputs of layernorm and output layer, 4 sbh, and logits in fp32, 4 sbV
- * / t.  Gradients of activations, and the host's memory, do not count. */
+ * 3.5), a group of layers, or the scores of a layer.  First stage: masks of the
+ * embedding, sb h p.  Last stage: inputs of layernorm and output layer, 4 sbh,
+ * and logits in fp32, 4 sbV / t.  Gradients of activations, and the host's
+ * memory, do not count. */
 
 #include "graph/build/program.h"
 

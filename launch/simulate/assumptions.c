@@ -124,15 +124,42 @@ static int print_numbers(const struct mtlm_options *options, FILE *out,
     return 0;
 }
 
+/* Says the formulas of published code. */
+static void print_memory(const struct mtlm_prediction *p,
+                         const struct mtlm_options *options, FILE *out)
+{
+    const struct mtlm_recompute *r = &options->recompute;
+    const bool full = r->granularity == MTLM_RECOMPUTE_FULL;
+    const bool block = full && r->method == MTLM_RECOMPUTE_BLOCK;
+    const bool groups = full && !block && r->num_layers > 1;
+
+    if (!p->kept)
+        return;
+    fprintf(out,
+            "  memory         the code's: %g bytes a parameter, and %s bytes "
+            "of ",
+            p->parameter_bytes, p->kept);
+    if (block)
+        fprintf(out,
+                "a recomputed layer (the first %" PRId64
+                " of each virtual stage) and %s of another",
+                r->num_layers, p->kept_whole);
+    else if (groups)
+        fprintf(out, "each group of %" PRId64 " layers", r->num_layers);
+    else
+        fputs("a layer", out);
+    fprintf(out, " for each microbatch in flight, by arXiv 2205.05198%s\n",
+            r->granularity == MTLM_RECOMPUTE_SELECTIVE
+                ? "; the scores of one layer are made again"
+            : groups ? "; one group is made again"
+            : full   ? "; one layer is made again"
+                     : "");
+}
+
 static int print_lines(const struct mtlm_prediction *prediction,
                        const struct mtlm_options *options, FILE *out,
                        struct mtlm_error *err)
 {
-    static const char *const again[] = {
-        [MTLM_RECOMPUTE_NONE] = "",
-        [MTLM_RECOMPUTE_SELECTIVE] = "; the scores of one layer are made again",
-        [MTLM_RECOMPUTE_FULL] = "; one layer is made again"};
-
     print_folding(prediction, out);
     print_hosts(prediction, out);
     print_order(prediction, options, out);
@@ -140,13 +167,7 @@ static int print_lines(const struct mtlm_prediction *prediction,
     print_attention(prediction, options, out);
     if (print_numbers(options, out, err) < 0)
         return -1;
-    if (prediction->kept)
-        fprintf(out,
-                "  memory         the code's: %g bytes a parameter, and %s "
-                "bytes of a layer for each microbatch in flight, by arXiv "
-                "2205.05198%s\n",
-                prediction->parameter_bytes, prediction->kept,
-                again[options->recompute.granularity]);
+    print_memory(prediction, options, out);
     if (prediction->narrow_bytes > 0)
         fprintf(out,
                 "  precision      fp32, but the file counts elements of %g "

@@ -88,10 +88,13 @@ static void plan_host(struct mtlm_prediction *p,
 static void name_memory(struct mtlm_prediction *p,
                         const struct mtlm_program_config *config)
 {
+    struct mtlm_program_config whole = *config;
     struct mtlm_published_state state;
 
     if (!config->profile)
         return;
+    whole.recompute.granularity = MTLM_RECOMPUTE_NONE;
+    p->kept_whole = mtlm_published_memory_text(&whole);
     state = mtlm_published_memory_state(config);
     p->kept = mtlm_published_memory_text(config);
     p->parameter_bytes = state.weight + state.gradient + state.optimizer;

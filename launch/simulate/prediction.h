@@ -43,9 +43,10 @@ struct mtlm_prediction {
                           * host */
     int fullest;         /* its pipeline rank; -1: a host */
     double limit_bytes;  /* of a device or host; 0: unknown */
-    /* Of published code: what F leaves of a layer, and bytes of a parameter
-     * (graph/predict/published_memory.h).  NULL, 0: our own memory. */
-    const char *kept;
+    /* Of published code: what F leaves of a layer, what without recomputation,
+     * and bytes of a parameter (graph/predict/published_memory.h).  NULL, 0:
+     * our own memory. */
+    const char *kept, *kept_whole;
     double parameter_bytes;
     /* Of the cluster file: ranks of a host, 0: all; hosts, 0: unknown. */
     int64_t devices, hosts;

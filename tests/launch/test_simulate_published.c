@@ -271,6 +271,37 @@ static void test_memory_is_that_of_the_code(void **state)
     assert_says(error.text, "needs 106.15 GiB on a device");
 }
 
+/* The formulas are those of the layers that are kept and made again. */
+static void test_memory_names_what_is_recomputed(void **state)
+{
+    static const struct {
+        const char *line, *text;
+    } cases[] = {
+        {"", "2sbh/t bytes of a layer for each microbatch in flight, by arXiv "
+             "2205.05198; one layer is made again\n"},
+        {"--recompute-num-layers 4",
+         "2sbh/t bytes of each group of 4 layers for each microbatch in "
+         "flight, by arXiv 2205.05198; one group is made again\n"},
+        {"--recompute-num-layers 2 --recompute-method block",
+         "2sbh/t bytes of a recomputed layer (the first 2 of each virtual "
+         "stage) and sbh/t (34 + 5as/h) of another for each microbatch in "
+         "flight, by arXiv 2205.05198; one layer is made again\n"}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *line = mtlm_sprintf(OF_22_BILLION "--sequence-parallel "
+                                                "--ignore-memory "
+                                                "--recompute-granularity full "
+                                                "%s",
+                                  cases[i].line);
+        char *text = text_of("dgx-a100", line);
+
+        assert_says(text, cases[i].text);
+        free(text);
+        free(line);
+    }
+}
+
 /* Our order in the published memory has no more microbatches in flight. */
 static void test_an_order_has_the_memory_of_its_microbatches(void **state)
 {
@@ -375,6 +406,7 @@ int main(void)
         cmocka_unit_test(test_our_parts_replace_those_of_published_code),
         cmocka_unit_test(test_an_order_of_a_file_goes_with_our_order_alone),
         cmocka_unit_test(test_memory_is_that_of_the_code),
+        cmocka_unit_test(test_memory_names_what_is_recomputed),
         cmocka_unit_test(test_an_order_has_the_memory_of_its_microbatches),
         cmocka_unit_test(test_a_search_finds_the_layouts_of_the_paper),
         cmocka_unit_test(test_a_found_interleaved_layout_may_be_given),
