@@ -19,6 +19,9 @@ enum form {
     POWER, /* a power of two */
 };
 
+static const char *const form_name[] = {
+    [REAL] = "number", [WHOLE] = "whole number", [POWER] = "power of two"};
+
 /* A key of the file: value * unit goes to the field, a double. */
 struct key {
     const char *section, *name;
@@ -138,8 +141,7 @@ static int add_entry(void *user, int line, const char *section,
     if (end == value || *end || errno || !suits(&keys[i], number))
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE, "%s is '%s', it must be a %s from %g to %g",
-            name, value, keys[i].form == POWER ? "power of two" : "number",
-            keys[i].min, keys[i].max);
+            name, value, form_name[keys[i].form], keys[i].min, keys[i].max);
     r->line[i] = line;
     set(r->cluster, &keys[i], number);
     return 0;

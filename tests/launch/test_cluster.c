@@ -86,7 +86,7 @@ static void test_the_size_of_the_machine_may_be_given(void **state)
     assert_int_equal(cluster.devices, 8);
     assert_int_equal(cluster.hosts, 384);
     refuses("[network]\nhosts = 1.5\n",
-            ":2: hosts is '1.5', it must be a number from 1 to 1e+06");
+            ":2: hosts is '1.5', it must be a whole number from 1 to 1e+06");
     refuses("[device]\nmemory_gb = 0\n",
             ":2: memory_gb is '0', it must be a number from 0.001 to 1e+06");
 }
@@ -133,7 +133,7 @@ static void test_shapes_and_rates_may_be_given(void **state)
     refuses("[disk]\nread_gb_per_s = 1\n",
             ": section [disk] lacks write_gb_per_s");
     refuses("[device]\nprocessors = 0\n",
-            ":2: processors is '0', it must be a number from 1 to 65536");
+            ":2: processors is '0', it must be a whole number from 1 to 65536");
     refuses("[device]\noverlap_tax = -0.1\n",
             ":2: overlap_tax is '-0.1', it must be a number from 0 to 1");
     refuses("[device]\nelement_bytes = 3\n",
@@ -166,7 +166,7 @@ static void test_what_is_wrong_is_said_with_its_line(void **state)
     refuses("[stage]\nforward_ms = -1\n",
             ":2: forward_ms is '-1', it must be a number from 0.001 to 1e+06");
     refuses("[network]\ndevices = 2.5\n",
-            ":2: devices is '2.5', it must be a number from 1 to 65536");
+            ":2: devices is '2.5', it must be a whole number from 1 to 65536");
     refuses("[stage]\nforward = 50\n",
             ":2: unknown key forward in section [stage]; did you mean "
             "forward_ms?");
