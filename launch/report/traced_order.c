@@ -4,10 +4,12 @@
 #include "config.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "graph/order/order_write.h"
 #include "launch/report/traced_order.h"
+#include "launch/trace/records.h"
 #include "runtime/base/memory.h"
 
 /* A box, and when and where it started. */
@@ -16,13 +18,28 @@ struct started {
     int box, worker;
 };
 
-/* Whether the record is a computation of F, B or W within a layer.  Nodes
- * outside the layers, such as reading tokens, may run long before. */
-static bool counts(const struct mtlm_record *r)
+/* Whether the record is a computation of F, B or W.  Nodes that read tokens may
+ * run long before. */
+static bool is_pass(const struct mtlm_record *r)
 {
-    return r->lane == MTLM_LANE_COMPUTE && r->microbatch >= 0 && r->layer >= 0
+    return r->lane == MTLM_LANE_COMPUTE && r->microbatch >= 0
+           && !mtlm_trace_is_input(r)
            && (r->phase == MTLM_PHASE_FORWARD || r->phase == MTLM_PHASE_BACKWARD
                || r->phase == MTLM_PHASE_WEIGHT);
+}
+
+/* Returns whether each stage has a layer; the caller frees the array. */
+static bool *find_layered(const struct mtlm_layout *layout,
+                          const struct mtlm_record *record, size_t n)
+{
+    const int stages = mtlm_layout_stages(layout);
+    bool *layered = mtlm_calloc(stages, sizeof(*layered));
+
+    for (size_t i = 0; i < n; i++)
+        if (is_pass(&record[i]) && record[i].layer >= 0 && record[i].stage >= 0
+            && record[i].stage < stages)
+            layered[record[i].stage] = true;
+    return layered;
 }
 
 /* Sets the last iteration with a pass, and its microbatches, up to most; 0:
@@ -32,7 +49,7 @@ static void find_iteration(const struct mtlm_record *record, size_t n, int most,
 {
     *iteration = *microbatches = 0;
     for (size_t i = 0; i < n; i++)
-        if (counts(&record[i]) && record[i].iteration >= *iteration) {
+        if (is_pass(&record[i]) && record[i].iteration >= *iteration) {
             if (record[i].iteration > *iteration)
                 *microbatches = 0;
             *iteration = record[i].iteration;
@@ -52,7 +69,8 @@ static int first_rank(const struct mtlm_trace_info *info, int pp_rank)
     return r;
 }
 
-/* Returns when each box started; the caller frees the array. */
+/* Returns when each box started: with its first node in a layer, or with its
+ * first node in a stage without layers.  The caller frees the array. */
 static struct started *find_starts(const struct mtlm_boxes *boxes,
                                    const struct mtlm_trace_info *info,
                                    const struct mtlm_record *record, size_t n,
@@ -60,6 +78,7 @@ static struct started *find_starts(const struct mtlm_boxes *boxes,
 {
     const int count = mtlm_boxes_count(boxes);
     struct started *started = mtlm_calloc(count, sizeof(*started));
+    bool *layered = find_layered(boxes->layout, record, n);
 
     for (int i = 0; i < count; i++)
         started[i] = (struct started){INT64_MAX, i, 0};
@@ -68,9 +87,10 @@ static struct started *find_starts(const struct mtlm_boxes *boxes,
         const struct mtlm_box box = {r->phase, r->stage, r->microbatch, 0};
         struct started *s;
 
-        if (!counts(r) || r->iteration != iteration || r->stage < 0
+        if (!is_pass(r) || r->iteration != iteration || r->stage < 0
             || r->stage >= mtlm_layout_stages(boxes->layout)
-            || r->microbatch >= boxes->microbatches)
+            || r->microbatch >= boxes->microbatches
+            || (r->layer < 0 && layered[r->stage]))
             continue;
         s = &started[mtlm_box_number(boxes, box)];
         if (r->rank == first_rank(info, mtlm_box_rank(boxes, s->box))
@@ -79,6 +99,7 @@ static struct started *find_starts(const struct mtlm_boxes *boxes,
             s->worker = r->worker;
         }
     }
+    free(layered);
     return started;
 }
 
@@ -182,6 +203,9 @@ int mtlm_traced_order_write(const char *path,
                               "of a pipeline");
     started = find_starts(&boxes, info, record, n, iteration);
     rc = write_started(path, &boxes, info, started, err);
+    if (rc == 0 && boxes.microbatches < info->microbatches)
+        fprintf(stderr, "%s: %d of %d microbatches: the trace has no more\n",
+                path, boxes.microbatches, info->microbatches);
     free(started);
     return rc;
 }

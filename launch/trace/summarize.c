@@ -92,9 +92,12 @@ static void summarize_spans(const struct mtlm_trace_records *records,
                             struct mtlm_trace_summary *summary)
 {
     const int first = summary->first_iteration;
-    struct stage *stage = find_stages(records, first, summary->last_iteration);
+    struct stage *stage;
     int n = 0;
 
+    if (records->overlapping) /* a span has passes of three iterations */
+        return;
+    stage = find_stages(records, first, summary->last_iteration);
     for (size_t i = 0; i < summary->n_iterations; i++) {
         struct mtlm_trace_iteration *e = &summary->iteration[i];
         const struct stage *s =

@@ -47,8 +47,8 @@ struct mtlm_trace_iteration {
                      * communication */
     /* Stage span, the zero-bubble papers' metric: from the first start to the
      * last end of F, B and W on one rank.  span_rank: the rank with the longest
-     * span.  span_ns 0: none.  span_bubble: idle share of that rank's workers
-     * in the span. */
+     * span.  span_ns 0: none, or iterations overlap.  span_bubble: idle share
+     * of that rank's workers in the span. */
     int64_t span_ns;
     int span_rank;
     double span_bubble;

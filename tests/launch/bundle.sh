@@ -22,6 +22,14 @@ grep -q "mine: is there already, and is no bundle" "$work/out" \
     || fail "no word about what was in the way: $(cat "$work/out")"
 [ "$(cat "$work/mine/file")" = precious ] || fail "what was there is gone"
 
+for where in / ''; do
+    if "$bundle" --build="$work/nothing" --output=$where >"$work/out" 2>&1; then
+        fail "a bundle in the root directory"
+    fi
+    grep -q "output=$where: the root\|unknown option '--output='" "$work/out" \
+        || fail "no word about the root directory: $(cat "$work/out")"
+done
+
 # What a call that ended early has left is replaced.
 mkdir "$work/part"
 cp mtlm-dag config.h "$work/part"

@@ -258,6 +258,8 @@ static void test_of_overlapping_iterations_the_last_one_does_not_count(
         assert_int_equal(s->windows, 2 - overlapping);
         assert_true(s->iteration[1].counts);
         assert_int_equal(s->iteration[2].counts, !overlapping);
+        /* A span holds passes of several iterations then. */
+        assert_int_equal(s->span_ns, overlapping ? 0 : 100);
         mtlm_trace_summary_destroy(s);
     }
 }

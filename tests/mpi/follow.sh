@@ -73,6 +73,7 @@ report=${program%mtlm-dag}mtlm-report
 traced() {
     local to=$1
     shift
+    rm -rf "$to"
     well 2 "${small[@]}" --train-iters 2 --workers 1 --trace "$to" "$@"
     "$report" "$to" --schedule-out "$to.csv" >said 2>&1 \
         || fail "mtlm-report $to: $(cat said)"
@@ -82,6 +83,13 @@ cmp zb-v.csv forced.csv || fail "strict had another order: $(cat forced.csv)"
 traced free --pipeline-model-parallel-size 2
 traced again --schedule-file free.csv
 cmp free.csv again.csv || fail "replayed as $(cat again.csv), not $(cat free.csv)"
+# A stage without layers has passes, too.
+for layers in 0,4 4,0; do
+    traced ends --pipeline-model-parallel-size 2 --stage-layers $layers
+    traced again --schedule-file ends.csv --stage-layers $layers
+    cmp ends.csv again.csv \
+        || fail "$layers: replayed as $(cat again.csv), not $(cat ends.csv)"
+done
 
 # refused STATUS WORDS OPTION...
 refused() {
