@@ -280,6 +280,11 @@ def main():
             peer_parallel.train(options, case)
         else:
             train(options, case)
+    if options["ranks"] > 1:
+        # A thread of gloo that still waits makes the interpreter's end call
+        # terminate() at times.
+        sys.stdout.flush()
+        os._exit(0)
 
 
 if __name__ == "__main__":

@@ -66,6 +66,20 @@ class Rounds(unittest.TestCase):
         there = ["ours", "first", "second"]
         self.assertEqual(turns, there + there[::-1] + there)
 
+    def test_a_setting_that_fails_is_left_out(self):
+        good, bad = mock.Mock(), mock.Mock()
+
+        def train(who, *_):
+            if who is bad:
+                raise script.Failure("no luck")
+            return dict(RUN)
+
+        with mock.patch.object(script.theirs, "train", train):
+            ours, peers = self.parallel.rounds(LAYOUT, [bad, good])
+            self.assertEqual((len(ours), list(peers)), (3, [good]))
+            with self.assertRaisesRegex(script.Failure, "no luck"):
+                self.parallel.rounds(LAYOUT, [bad])
+
     def test_ours_is_traced_from_the_end_of_the_warm_up(self):
         self.parallel.ours_once(LAYOUT)
         *_, workers, options, ranks = self.parallel.ours.train.call_args.args
