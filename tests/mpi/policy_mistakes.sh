@@ -18,10 +18,11 @@ $(of CC) -shared -fPIC -I"$srcdir/runtime/include" $(of STARPU_CFLAGS) \
 export STARPU_SCHED_LIB=./mistakes.so
 node='[a-z_]*, [^,]*, stage [0-9], iteration [0-9]*'
 
+deadline 18
 # mistake NAME SENTENCE OPTION...: one rank ends with that sentence.
 mistake() {
     STARPU_SCHED=$1 job 1 "${small[@]}" --train-iters 3 \
-        --distributed-timeout-minutes 0.3 "${@:3}"
+        "${deadline[@]}" "${@:3}"
     [ "$rc" -eq 2 ] || fail "$1: exit code $rc: $(cat err)"
     one_sentence || fail "$1: not one sentence: $(cat err)"
     grep -q "^mtlm-dag: .*the scheduling policy $1 has $2$" err \

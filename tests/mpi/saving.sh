@@ -134,14 +134,14 @@ in_order SIGTERM 4 $(iteration 40; iteration 41; saved 40; saved "$last")
 # A disk that is lost is waited for as long as ten deadlines, no longer.
 layout 1 1
 slow rank-00000.safetensors.tmp 0 "$fifo"
-deadline 1
+deadline 2
 start "${mpirun[@]}" "$program" "${small[@]}" --train-iters 2 --save lost \
     "${deadline[@]}"
-ended_within 30 'a lost disk'
+ended_within 45 'a lost disk'
 [ $rc -eq 7 ] || fail "a lost disk: exit code $rc: $(cat out err)"
 awk '/waited [0-9.]* s for a call of the disk to return/ {
     sub(/.*waited /, ""); bad = $1 < 10 * least; found = 1 }
-    END { exit !found || bad }' least="$(scaled 1)" err || fail "a lost disk: $(cat err)"
+    END { exit !found || bad }' least="$(scaled 2)" err || fail "a lost disk: $(cat err)"
 [ -z "$(ls lost | grep -v -e lock -e tmp)" ] || fail "a lost disk: $(ls lost)"
 
 finish

@@ -108,7 +108,7 @@ rc=$?
 # A cluster file that can be read only once.
 mkfifo once
 cat "$clusters/dgx-a100.ini" >once &
-timeout 60 "$program" --simulate once --model gpt-tiny >out 2>err \
+timeout $((60 * TIME_SCALE)) "$program" --simulate once --model gpt-tiny >out 2>err \
     && grep -q 'assumed  *in once: unknown, a pipe' out \
     || fail "pipe: $(cat out err)"
 wait

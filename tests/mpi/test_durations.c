@@ -13,7 +13,7 @@
 #include "runtime/machine/data.h"
 #include "support.h"
 
-enum { N = 6, DURATION_MS = 250, TASK_MS = 100 };
+enum { N = 12, DURATION_MS = 250, TASK_MS = 100 };
 
 static const double duration_s = DURATION_MS * 1e-3, task_s = TASK_MS * 1e-3;
 static double value[N], order;

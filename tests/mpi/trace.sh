@@ -122,8 +122,9 @@ rm -r trace out
     until grep -qs '^layout:' out; do sleep 0.01; done
     ln -s /dev/full trace/trace.json.tmp
 ) &
-job 2 "${small[@]}" "${parallel[@]}" --train-iters 6 --trace trace
-[ "$rc" -eq 4 ] && [ "$(losses out | wc -l)" -eq 6 ] \
+job 2 "${small[@]}" "${parallel[@]}" --train-iters 200 --trace trace \
+    --trace-iterations 3:5
+[ "$rc" -eq 4 ] && [ "$(losses out | wc -l)" -eq 200 ] \
     || fail "full disk: exit code $rc, $(losses out | wc -l) iterations"
 [ "$(cat err)" = 'mtlm-dag: the trace in trace lacks trace.json: No space left'`
     `' on device' ] || fail "full disk: $(cat err)"

@@ -38,7 +38,7 @@ class Turns(unittest.TestCase):
 
     SCRIPT = """
 print("something else\\nbegin: now", flush=True)
-any(i < 0 for i in range(10000000))
+any(i < 0 for i in range(30000000))
 {}
 print("something else\\nend: now\\nmore", flush=True)
 """
