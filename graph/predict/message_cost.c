@@ -96,7 +96,7 @@ struct mtlm_message_group mtlm_message_cost_group(
     enum mtlm_group group)
 {
     struct mtlm_message_group found = {.per_host = 1};
-    int seen = -1, k;
+    int seen = -1, here = 0, most = 0, k;
 
     for (int r = 0; r < mtlm_layout_ranks(layout); r++) {
         const int host = host_of(cluster, r);
@@ -107,10 +107,14 @@ struct mtlm_message_group mtlm_message_cost_group(
             continue;
         found.ranks++;
         found.hosts += host != seen; /* hosts hold consecutive ranks */
+        here = host == seen ? here + 1 : 1;
         seen = host;
+        most = here > most ? here : most;
     }
     if (found.ranks == 0)
         return found;
+    if (most * found.hosts != found.ranks)
+        found.hosts = found.ranks;
     k = ranks_on_host(&found);
     if (cluster->devices > k)
         found.per_host = cluster->devices / k;

@@ -31,7 +31,8 @@ struct mtlm_message_group {
 };
 
 /* Returns the group of that kind to which the layout's rank belongs; no ranks
- * if the rank belongs to none. */
+ * if the rank belongs to none.  As many hosts as ranks if hosts hold unequal
+ * numbers of them. */
 struct mtlm_message_group mtlm_message_cost_group(
     const struct mtlm_cluster *cluster, const struct mtlm_layout *layout,
     enum mtlm_group group);

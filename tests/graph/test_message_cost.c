@@ -103,6 +103,44 @@ static void test_groups_count_their_hosts(void **state)
                      2);
 }
 
+/* 8 + 4 ranks, 3 + 1, and a group of 6 from rank 6 on with 2 + 4: each rank
+ * counts as on a host of its own. */
+static void test_unequal_hosts_hold_one_rank_each(void **state)
+{
+    static const struct {
+        int devices, tp, dp, rank;
+        enum mtlm_group group;
+    } cases[] = {{8, 1, 12, 0, MTLM_GROUP_DP},
+                 {3, 1, 4, 0, MTLM_GROUP_DP},
+                 {8, 6, 4, 6, MTLM_GROUP_TP}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct mtlm_cluster c = {.devices = cases[i].devices,
+                                       .host = {1e-6, 1e9},
+                                       .network = {5e-6, 1e8}};
+        struct mtlm_layout layout = {
+            .tp = cases[i].tp, .pp = 1, .dp = cases[i].dp, .virtual_stages = 1};
+        struct mtlm_message_group g;
+        int n;
+
+        mtlm_layout_place(&layout, cases[i].rank);
+        g = mtlm_message_cost_group(&c, &layout, cases[i].group);
+        n = g.ranks;
+        assert_int_equal(g.hosts, n);
+        near(mtlm_message_cost_gather(&c, &g, 4e6),
+             (n - 1) * 5e-6 + 4e-2 * (n - 1) / n, 1e-12);
+    }
+    /* The first six ranks share a host. */
+    assert_int_equal(mtlm_message_cost_group(
+                         &(struct mtlm_cluster){.devices = 8},
+                         &(struct mtlm_layout){
+                             .tp = 6, .pp = 1, .dp = 4, .virtual_stages = 1},
+                         MTLM_GROUP_TP)
+                         .hosts,
+                     1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -110,6 +148,7 @@ int main(void)
         cmocka_unit_test(
             test_collectives_between_hosts_have_rates_of_their_own),
         cmocka_unit_test(test_groups_count_their_hosts),
+        cmocka_unit_test(test_unequal_hosts_hold_one_rank_each),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
