@@ -91,6 +91,15 @@ double mtlm_message_cost_send(const struct mtlm_cluster *cluster, int from,
     return link->latency_s + transfer_seconds(link, bytes);
 }
 
+bool mtlm_message_cost_is_alike(const struct mtlm_cluster *cluster,
+                                const struct mtlm_layout *layout)
+{
+    const int64_t devices = cluster->devices;
+
+    return devices == 0 || mtlm_layout_ranks(layout) <= devices
+           || devices % layout->tp == 0 || layout->tp % devices == 0;
+}
+
 struct mtlm_message_group mtlm_message_cost_group(
     const struct mtlm_cluster *cluster, const struct mtlm_layout *layout,
     enum mtlm_group group)

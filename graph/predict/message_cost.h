@@ -37,6 +37,11 @@ struct mtlm_message_group mtlm_message_cost_group(
     const struct mtlm_cluster *cluster, const struct mtlm_layout *layout,
     enum mtlm_group group);
 
+/* Returns whether all tensor-parallel groups of the layout lie alike on hosts:
+ * one stands for all. */
+bool mtlm_message_cost_is_alike(const struct mtlm_cluster *cluster,
+                                const struct mtlm_layout *layout);
+
 /* Returns the seconds of an all-reduce of a vector of `bytes` bytes.  Hosts
  * hold equal numbers of the ranks; otherwise, each rank counts as on a host of
  * its own. */

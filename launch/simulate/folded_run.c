@@ -113,21 +113,15 @@ void mtlm_folded_run_evaluate(struct mtlm_folded_run *run, bool serial)
     run->execution = mtlm_evaluate_program(&job);
 }
 
-/* Returns whether groups of n consecutive ranks lie alike on hosts. */
-static bool divide(int64_t devices, int64_t n)
-{
-    return devices % n == 0 || n % devices == 0;
-}
-
 bool mtlm_folded_run_is_exact(const struct mtlm_folded_run *run)
 {
     const struct mtlm_layout *l = &run->programs.program[0]->config.layout;
     const int64_t devices = run->cluster->devices;
     const int64_t stage = (int64_t) l->tp * l->dp;
 
-    return devices == 0 || mtlm_layout_ranks(l) <= devices
-           || (divide(devices, l->tp)
-               && (stage >= devices || devices % stage == 0));
+    return mtlm_message_cost_is_alike(run->cluster, l)
+           && (devices == 0 || mtlm_layout_ranks(l) <= devices
+               || stage >= devices || devices % stage == 0);
 }
 
 void mtlm_folded_run_free(struct mtlm_folded_run *run)

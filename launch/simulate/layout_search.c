@@ -11,6 +11,7 @@
 #include "graph/build/ring.h"
 #include "graph/build/stage.h"
 #include "graph/predict/activation_memory.h"
+#include "graph/predict/message_cost.h"
 #include "graph/predict/outline.h"
 #include "graph/predict/profile.h"
 #include "launch/options/options_schedule.h"
@@ -110,6 +111,7 @@ static void add_layout(struct search *s, struct mtlm_layout_found f)
         return;
     f.virtual_stages = config.layout.virtual_stages;
     f.samples = config.microbatches * f.micro_batch * f.dp;
+    f.unlike = !mtlm_message_cost_is_alike(s->cluster, &config.layout);
     f.estimated_s = mtlm_layout_estimate_seconds(s->estimate, &config);
     s->list = mtlm_realloc(s->list, s->n + 1, sizeof(*s->list));
     s->list[s->n++] = f;
@@ -173,11 +175,14 @@ static int compare(double a, double b)
     return (a > b) - (a < b);
 }
 
-/* By the time of a sample. */
+/* By the time of a sample; behind all others, layouts whose groups lie unlike
+ * on the hosts. */
 static int by_estimate(const void *a, const void *b)
 {
     const struct mtlm_layout_found *x = a, *y = b;
 
+    if (x->unlike != y->unlike)
+        return x->unlike ? 1 : -1;
     return compare(x->estimated_s / x->samples, y->estimated_s / y->samples);
 }
 
@@ -313,9 +318,12 @@ static void simulate_layouts(struct search *s)
 
     r->found = mtlm_calloc(SIMULATED, sizeof(*r->found));
     for (int i = 0; i < s->n && r->n < SIMULATED; i++) {
-        char *step =
-            mtlm_sprintf("simulating layouts: %d of %d", r->n + 1, SIMULATED);
+        char *step;
 
+        if (s->list[i].unlike && r->n > 0 && !r->found[0].unlike)
+            break;
+        step =
+            mtlm_sprintf("simulating layouts: %d of %d", r->n + 1, SIMULATED);
         mtlm_step_show(step);
         free(step);
         if (!is_known_slower(s, &s->list[i])

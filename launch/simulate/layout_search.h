@@ -5,7 +5,9 @@
  * sizes, virtual stages, micro batch and recomputation.
  *
  * An estimate orders all layouts.  In this order, those that fit into a
- * device's memory are simulated, 24 at most.  Of an iteration of many tasks, 96
+ * device's memory are simulated, 24 at most.  The evaluated tensor-parallel
+ * group stands for all: layouts whose groups lie unlike on the hosts are
+ * simulated only if no other one fits.  Of an iteration of many tasks, 96
  * microbatches are simulated, or 3 p for p pipeline ranks; each further
  * microbatch adds the mean time of one in the middle.  The fastest layout is
  * simulated whole if this machine has the memory. */
@@ -23,6 +25,7 @@ struct mtlm_layout_found {
     double seconds;      /* of an iteration, simulated */
     double window;       /* alpha; 0: not yet chosen */
     bool whole;          /* with all microbatches */
+    bool unlike;         /* tensor-parallel groups on the hosts */
     int64_t samples;     /* of an iteration */
     double tasks;        /* of an iteration, on all evaluated ranks */
     double memory_bytes; /* of the fullest device */

@@ -207,6 +207,30 @@ static void test_a_found_layout_may_be_given(void **state)
     free(text);
 }
 
+/* Six ranks on hosts of four: the first three ranks share a host, the next
+ * three do not.  Six ranks of one sample have no other layout. */
+static void test_groups_of_a_found_layout_lie_alike(void **state)
+{
+#define SIX                                                                    \
+    "--model gpt-tiny --num-layers 1 --hidden-size 96 --ffn-hidden-size 384 "  \
+    "--num-attention-heads 12 --fp16 --world-size 6 --micro-batch-size 1 "     \
+    "--recompute-granularity none --schedule 1f1b "                            \
+    "--num-virtual-stages-per-pipeline-rank 1 "
+    char *text = simulated(machine, SIX "--global-batch-size 6");
+
+    (void) state;
+    assert_non_null(text);
+    assert_says(text, "\nFastest layouts, of 4 weighed and 2 simulated;");
+    assert_null(strstr(text, "lie unlike on the hosts"));
+    free(text);
+    text = simulated(machine, SIX "--global-batch-size 1");
+    assert_non_null(text);
+    assert_says(text, "\nFastest layouts, of 1 weighed and 1 simulated;");
+    assert_says(text, "; the others lie unlike on the hosts\n");
+    free(text);
+#undef SIX
+}
+
 /* Micro batch and recomputation are chosen with the layout, within memory. */
 static void test_a_search_keeps_to_memory(void **state)
 {
@@ -368,6 +392,7 @@ int main(void)
         cmocka_unit_test(test_the_size_of_the_machine_is_a_limit),
         cmocka_unit_test(test_the_fastest_layout_is_found),
         cmocka_unit_test(test_a_found_layout_may_be_given),
+        cmocka_unit_test(test_groups_of_a_found_layout_lie_alike),
         cmocka_unit_test(test_a_search_keeps_to_memory),
         cmocka_unit_test(test_a_search_counts_all_microbatches),
         cmocka_unit_test(test_a_simulation_needs_no_recipe),
