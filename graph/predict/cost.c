@@ -103,12 +103,16 @@ static double products_seconds(const struct mtlm_cost *cost,
                                const struct mtlm_node *node)
 {
     struct mtlm_gemm product[MTLM_MAX_GEMMS];
-    const int n = mtlm_gemm_cost_products(&node->call, product);
     const double element = value_bytes(cost);
     double seconds = 0;
 
-    for (int i = 0; i < n; i++)
-        seconds += mtlm_gemm_cost_seconds(cost->cluster, &product[i], element);
+    for (const struct mtlm_call *call = &node->call; call; call = call->next) {
+        const int n = mtlm_gemm_cost_products(call, product);
+
+        for (int i = 0; i < n; i++)
+            seconds +=
+                mtlm_gemm_cost_seconds(cost->cluster, &product[i], element);
+    }
     return seconds;
 }
 

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "graph/build/program_build.h"
+#include "graph/predict/cost.h"
 #include "graph/predict/gemm_cost.h"
 #include "tests/graph/small.h"
 
@@ -124,12 +125,52 @@ static void test_products_have_the_flops_of_their_calls(void **state)
     mtlm_program_destroy(program);
 }
 
+/* Seconds of the products with gradients of weights, of one rank without
+ * messages; *n: the number of their nodes. */
+static double weight_seconds(const struct mtlm_cluster *c, int row_parts,
+                             int *n)
+{
+    struct mtlm_program_config config = small_config(1, 1, 1);
+    struct mtlm_program *program;
+    struct mtlm_cost cost;
+    double seconds = 0;
+
+    *n = 0;
+    config.row_parts = row_parts;
+    program = mtlm_program_build(&config);
+    cost = mtlm_cost_create(c, program);
+    for (int i = 0; i < program->stage[0].weight.n; i++) {
+        const struct mtlm_node *node = program->stage[0].weight.node[i];
+
+        if (node->call.kind != MTLM_OP_LINEAR_WGRAD
+            && node->call.kind != MTLM_OP_LINEAR_BIAS_WGRAD)
+            continue;
+        seconds += mtlm_cost_seconds(&cost, node);
+        ++*n;
+    }
+    mtlm_program_destroy(program);
+    return seconds;
+}
+
+/* A node of all parts takes the time of all of them. */
+static void test_joined_parts_take_the_time_of_all(void **state)
+{
+    int whole, joined;
+    const double seconds = weight_seconds(&device, 1, &whole);
+
+    (void) state;
+    assert_true(seconds > 0);
+    near(weight_seconds(&device, 3, &joined), seconds);
+    assert_true(joined < 3 * whole);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tiles_and_waves),
         cmocka_unit_test(test_memory_bounds_thin_products),
         cmocka_unit_test(test_products_have_the_flops_of_their_calls),
+        cmocka_unit_test(test_joined_parts_take_the_time_of_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
