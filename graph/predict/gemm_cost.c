@@ -95,6 +95,15 @@ static double flops_of(const struct mtlm_gemm *p)
     return 2.0 * p->m * p->n * p->k * p->batch;
 }
 
+/* Returns whether the call is causal attention to an earlier part.  Its keys
+ * count for the later keys, too, which no call sees. */
+static bool counts_twice(const struct mtlm_call *call)
+{
+    return (call->kind == MTLM_OP_ATTENTION_MORE_FWD
+            || call->kind == MTLM_OP_ATTENTION_MORE_BWD)
+           && call->attr.attention.causal;
+}
+
 double mtlm_gemm_cost_flops(const struct mtlm_call *call)
 {
     struct mtlm_gemm product[MTLM_MAX_GEMMS];
@@ -102,7 +111,7 @@ double mtlm_gemm_cost_flops(const struct mtlm_call *call)
 
     for (; call; call = call->next)
         for (int i = mtlm_gemm_cost_products(call, product); i-- > 0;)
-            flops += flops_of(&product[i]);
+            flops += (counts_twice(call) ? 2 : 1) * flops_of(&product[i]);
     return flops;
 }
 

@@ -36,7 +36,8 @@ enum { MTLM_MAX_GEMMS = 4 };
 int mtlm_gemm_cost_products(const struct mtlm_call *call,
                             struct mtlm_gemm product[MTLM_MAX_GEMMS]);
 
-/* Returns the FLOPs of the products of call and its next calls. */
+/* Returns the FLOPs of the products of call and its next calls.  Attention of
+ * row parts counts as much as attention of the whole sample. */
 double mtlm_gemm_cost_flops(const struct mtlm_call *call);
 
 /* Returns the seconds of a product of elements of element_bytes bytes. */

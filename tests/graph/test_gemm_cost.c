@@ -164,6 +164,31 @@ static void test_joined_parts_take_the_time_of_all(void **state)
     assert_true(joined < 3 * whole);
 }
 
+/* Parts of rows have the FLOPs of whole samples: causal attention sees each
+ * earlier part once, other attention sees all parts. */
+static void test_parts_have_the_flops_of_the_whole(void **state)
+{
+    static const enum mtlm_family family[] = {MTLM_GPT, MTLM_BERT};
+
+    (void) state;
+    for (int f = 0; f < 2; f++) {
+        double flops[5] = {0};
+
+        for (int parts = 1; parts <= 4; parts++) {
+            const struct small_model model = {.family = family[f],
+                                              .row_parts = parts};
+            const struct mtlm_program_config config =
+                small_model_config(&model, 2, 1, 1);
+            struct mtlm_program *program = mtlm_program_build(&config);
+
+            flops[parts] = mtlm_cost_product_flops(program);
+            near(flops[parts], flops[1]);
+            mtlm_program_destroy(program);
+        }
+        assert_true(flops[1] > 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +196,7 @@ int main(void)
         cmocka_unit_test(test_memory_bounds_thin_products),
         cmocka_unit_test(test_products_have_the_flops_of_their_calls),
         cmocka_unit_test(test_joined_parts_take_the_time_of_all),
+        cmocka_unit_test(test_parts_have_the_flops_of_the_whole),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
