@@ -17,12 +17,12 @@
 static double message_bytes(const struct mtlm_cost *cost,
                             const struct mtlm_node *node)
 {
-    /* Published code reduces gradients in 16 bits. */
-    const bool gradients = cost->cluster->profile && node->lane == MTLM_LANE_DP;
+    /* Published code reduces gradients of fp16 jobs in 16 bits. */
+    const bool halves = cost->cluster->profile && node->lane == MTLM_LANE_DP
+                        && cost->program->config.value == MTLM_F16;
     const struct mtlm_touched bytes = mtlm_memory_cost_touched(
-        node, gradients
-                  ? mtlm_dtype_bytes(MTLM_F16)
-                  : mtlm_memory_cost_element(cost->cluster, cost->program));
+        node, halves ? mtlm_dtype_bytes(MTLM_F16)
+                     : mtlm_memory_cost_element(cost->cluster, cost->program));
 
     return fmax(bytes.read, bytes.written);
 }
@@ -152,7 +152,8 @@ static double published_seconds(const struct mtlm_cost *cost,
 {
     const struct mtlm_cluster *c = cost->cluster;
     int kernels;
-    const double bytes = mtlm_profile_bytes(c->profile, node, &kernels);
+    const double bytes =
+        mtlm_profile_bytes(c->profile, node, value_bytes(cost), &kernels);
 
     return kernels
                * (c->profile->launch_s > 0 ? c->profile->launch_s : c->launch_s)
@@ -251,7 +252,8 @@ static void add_load(const struct mtlm_cost *cost, const struct mtlm_list *list,
         } else if (mtlm_ops[node->call.kind]->op_class == MTLM_CLASS_COMPUTE) {
             load->computing += kernel_seconds(cost, node);
             if (cost->cluster->profile)
-                mtlm_profile_bytes(cost->cluster->profile, node, &kernels);
+                mtlm_profile_bytes(cost->cluster->profile, node,
+                                   value_bytes(cost), &kernels);
         } else {
             continue;
         }

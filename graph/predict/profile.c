@@ -270,21 +270,37 @@ static double score_bytes(const struct mtlm_profile *profile,
            * dim[0] * dim[1];
 }
 
-/* A weight gradient that is added by a kernel of its own: 6 bytes for each
- * element, two reads and a write. */
+/* A weight gradient that is added by a kernel of its own: two reads and a write
+ * of each element. */
 static double add_bytes(const struct mtlm_profile *profile,
-                        const struct mtlm_call *call)
+                        const struct mtlm_call *call, double value_bytes)
 {
     if (!profile->accumulates
         || (call->kind != MTLM_OP_LINEAR_WGRAD
             && call->kind != MTLM_OP_LINEAR_BIAS_WGRAD))
         return 0;
-    return 6.0 * mtlm_shape_elems(&call->shape[LINW_DWEIGHT]);
+    return 3 * value_bytes * mtlm_shape_elems(&call->shape[LINW_DWEIGHT]);
+}
+
+/* Returns the bytes of an element of the entries of kind. */
+static double element_bytes(enum mtlm_op_kind kind, double value_bytes)
+{
+    switch (kind) {
+    case MTLM_OP_XENT_STATS:
+    case MTLM_OP_XENT_BWD:
+    case MTLM_OP_ADAM:
+    case MTLM_OP_ADAM_MASTER:
+        return 2;
+    default:
+        return value_bytes;
+    }
 }
 
 double mtlm_profile_bytes(const struct mtlm_profile *profile,
-                          const struct mtlm_node *node, int *kernels)
+                          const struct mtlm_node *node, double value_bytes,
+                          int *kernels)
 {
+    const double element = element_bytes(node->call.kind, value_bytes);
     double bytes = 0;
 
     *kernels = 0;
@@ -295,10 +311,11 @@ double mtlm_profile_bytes(const struct mtlm_profile *profile,
             continue;
         *kernels += k->kernels;
         for (const struct mtlm_call *c = &node->call; c; c = c->next)
-            bytes += 2 * k->elements * mtlm_shape_elems(&c->shape[k->operand]);
+            bytes +=
+                element * k->elements * mtlm_shape_elems(&c->shape[k->operand]);
     }
     return bytes + score_bytes(profile, &node->call)
-           + add_bytes(profile, &node->call);
+           + add_bytes(profile, &node->call, value_bytes);
 }
 
 bool mtlm_profile_chains(const struct mtlm_profile *profile,

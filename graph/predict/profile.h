@@ -9,8 +9,9 @@
 #include "graph/build/program.h"
 
 /* The kernels of an operation of the graph.  They read and write `elements`
- * 2-byte elements for each element of an operand.  An operation may have
- * several entries. */
+ * 2-byte elements for each element of an operand: fp16 and bf16.  Values of
+ * another size count in proportion; cross-entropy and Adam, which compute in
+ * fp32, do not.  An operation may have several entries. */
 struct mtlm_profile_kernels {
     enum mtlm_op_kind kind;
     int operand;
@@ -52,10 +53,11 @@ const char *mtlm_profile_lacks(const struct mtlm_profile *profile,
                                bool our_order);
 
 /* Returns the bytes that the kernels of a node read and write, without the
- * operands of matrix products.  Sets *kernels to the number of kernels.  0
- * kernels: nothing runs for the node. */
+ * operands of matrix products.  value_bytes: of a value.  Sets *kernels to the
+ * number of kernels.  0 kernels: nothing runs for the node. */
 double mtlm_profile_bytes(const struct mtlm_profile *profile,
-                          const struct mtlm_node *node, int *kernels);
+                          const struct mtlm_node *node, double value_bytes,
+                          int *kernels);
 
 /* Returns whether the item is a link of its rank's chain: the code starts the
  * item after the item before it, and the next item after this one.  Without a

@@ -28,51 +28,54 @@ static const struct mtlm_profile *profile_of(const char *name)
     return profile;
 }
 
-/* Bytes of the kernels of one layer in a list, without the layer's repeated
- * nodes. */
+/* Bytes of the kernels of one layer in a list, for values of so many bytes,
+ * without the layer's repeated nodes. */
 static double layer_bytes(const struct mtlm_profile *profile,
-                          const struct mtlm_list *list, int layer)
+                          const struct mtlm_list *list, int layer, double value)
 {
     double bytes = 0;
     int kernels;
 
     for (int i = 0; i < list->n; i++)
         if (list->node[i]->layer == layer && !list->node[i]->again)
-            bytes += mtlm_profile_bytes(profile, list->node[i], &kernels);
+            bytes +=
+                mtlm_profile_bytes(profile, list->node[i], value, &kernels);
     return bytes;
 }
 
 /* A layer of 12 rows, 2 samples, h 32, 4 heads: forward and backward elements
- * for each of s b h, as constant and over t; bytes for each score; 6 bytes for
- * each of 12 h^2 / t weights that a kernel adds. */
+ * for each of s b h, as constant and over t; bytes for each score; 3 values for
+ * each of 12 h^2 / t weights that a kernel adds.  fp32 has values of 4 bytes.
+ */
 static void test_a_layer_moves_the_bytes_that_the_code_moved(void **state)
 {
     static const struct {
         const char *name;
         double forward, forward_t, backward, backward_t, scores[2], add;
-    } cases[] = {{"megatron-2019", 19, 30, 23, 33, {21, 19}, 6},
-                 {"v1.0", 19, 30, 23, 33, {13, 15}, 6},
-                 {"2021", 11, 16, 23, 27, {8, 9}, 6},
-                 {"2021-unfused", 19, 24, 23, 27, {41, 45}, 6},
+    } cases[] = {{"megatron-2019", 19, 30, 23, 33, {21, 19}, 3},
+                 {"v1.0", 19, 30, 23, 33, {13, 15}, 3},
+                 {"2021", 11, 16, 23, 27, {8, 9}, 3},
+                 {"2021-unfused", 19, 24, 23, 27, {41, 45}, 3},
                  {"megatron-2022", 11, 16, 23, 27, {8, 9}, 0}};
     const double sbh = 12 * 2 * 32, scores = 12 * 12 * 2 * 4;
 
     (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        for (int t = 1; t <= 2; t++) {
+        for (int job = 0; job < 4; job++) {
+            const int t = 1 + job / 2, value = 2 + 2 * (job % 2);
             const struct mtlm_profile *profile = profile_of(cases[i].name);
             const struct mtlm_program_config config = small_config(t, 1, 1);
             struct mtlm_program *program = mtlm_program_build(&config);
             const struct mtlm_stage *stage = &program->stage[0];
 
-            near(layer_bytes(profile, &stage->forward, 1),
-                 2 * sbh * (cases[i].forward + cases[i].forward_t / t)
+            near(layer_bytes(profile, &stage->forward, 1, value),
+                 value * sbh * (cases[i].forward + cases[i].forward_t / t)
                      + cases[i].scores[0] * scores / t);
-            near(layer_bytes(profile, &stage->backward, 1)
-                     + layer_bytes(profile, &stage->weight, 1),
-                 2 * sbh * (cases[i].backward + cases[i].backward_t / t)
+            near(layer_bytes(profile, &stage->backward, 1, value)
+                     + layer_bytes(profile, &stage->weight, 1, value),
+                 value * sbh * (cases[i].backward + cases[i].backward_t / t)
                      + cases[i].scores[1] * scores / t
-                     + cases[i].add * 12 * 32 * 32 / t);
+                     + value * cases[i].add * 12 * 32 * 32 / t);
             mtlm_program_destroy(program);
         }
 }
@@ -198,7 +201,7 @@ static void test_the_host_and_messages_slow_computation_down(void **state)
     for (int i = 0; i < forward->n; i++) {
         kernels = 1;
         if (forward->node[i]->lane == MTLM_LANE_COMPUTE)
-            mtlm_profile_bytes(c.profile, forward->node[i], &kernels);
+            mtlm_profile_bytes(c.profile, forward->node[i], 2, &kernels);
         total += kernels;
         all += mtlm_cost_seconds(&cost, forward->node[i]);
     }
@@ -221,12 +224,52 @@ static void test_the_host_and_messages_slow_computation_down(void **state)
     mtlm_program_destroy(program);
 }
 
+/* Seconds of the sums of gradients of two replicas. */
+static double reduce_seconds(const struct mtlm_profile *profile,
+                             enum mtlm_dtype value)
+{
+    const struct mtlm_cluster c = {.flops_per_s = 1e12,
+                                   .efficiency = 1,
+                                   .bytes_per_s = 1e12,
+                                   .memory_efficiency = 1,
+                                   .element_bytes = 4,
+                                   .host = {0, 1e9},
+                                   .profile = profile};
+    struct mtlm_program_config config = small_config(1, 1, 1);
+    struct mtlm_program *program;
+    struct mtlm_cost cost;
+    double seconds = 0;
+
+    config.layout.dp = 2;
+    config.value = value;
+    program = mtlm_program_build(&config);
+    cost = mtlm_cost_create(&c, program);
+    for (int i = 0; i < program->train.n; i++)
+        if (program->train.item[i].node->call.kind == MTLM_OP_BUCKET_ALL_REDUCE)
+            seconds += mtlm_cost_seconds(&cost, program->train.item[i].node);
+    mtlm_program_destroy(program);
+    return seconds;
+}
+
+/* In fp16 the code reduces gradients of 2 bytes, else of 4, as ours does. */
+static void test_gradients_have_the_bytes_of_the_job(void **state)
+{
+    const double halves = reduce_seconds(profile_of("2021"), MTLM_F16);
+
+    (void) state;
+    assert_true(halves > 0);
+    near(reduce_seconds(profile_of("2021"), MTLM_BF16), 2 * halves);
+    near(reduce_seconds(profile_of("2021"), MTLM_REAL), 2 * halves);
+    near(reduce_seconds(NULL, MTLM_BF16), 2 * halves);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_layer_moves_the_bytes_that_the_code_moved),
         cmocka_unit_test(test_the_code_has_the_features_of_its_year),
         cmocka_unit_test(test_messages_are_those_of_the_code),
+        cmocka_unit_test(test_gradients_have_the_bytes_of_the_job),
         cmocka_unit_test(test_the_host_and_messages_slow_computation_down),
     };
 
