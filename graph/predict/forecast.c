@@ -83,6 +83,8 @@ double mtlm_forecast(const struct mtlm_program_config *config,
     return pipeline_seconds(&by_flops, hop_seconds(outline, one_host))
            + longest_seconds(outline, MTLM_TRAFFIC_TP,
                              per_host % layout->tp == 0)
-           + longest_seconds(outline, MTLM_TRAFFIC_DP, one_host)
+           + longest_seconds(outline, MTLM_TRAFFIC_DP,
+                             one_host
+                                 || per_host % (layout->tp * layout->dp) == 0)
            + longest_seconds(outline, MTLM_TRAFFIC_EMBEDDING, one_host);
 }

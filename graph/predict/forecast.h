@@ -11,7 +11,8 @@
  *   the evaluated schedule (graph/predict/evaluate.h), with FLOPs as times and
  *   with messages between stages;
  *   the tensor-parallel collectives of the rank that has most, unhidden;
- *   the traffic of data-parallel ranks and of the tied embedding.
+ *   the traffic of data-parallel ranks and of the tied embedding.  Replicas of
+ *   a stage that fill a machine, or a part of it, exchange within the machine.
  *
  * outline: of config.  per_host: ranks per machine.  Compare layouts by ratios
  * only: the forecast knows no real machine.  With a described machine,

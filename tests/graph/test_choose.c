@@ -13,6 +13,7 @@
 
 #include "graph/build/ring.h"
 #include "graph/predict/choose.h"
+#include "graph/predict/forecast.h"
 #include "graph/schedule/window.h"
 #include "tests/graph/small.h"
 
@@ -93,6 +94,42 @@ static void test_ranks_share_the_batch_as_far_as_it_goes(void **state)
     wish.global_batch = 12;
     wish.stages.virtual_stages = 2;
     assert_choice(choose(&wish, 6, 6, 1e9), 1, 2, 3, 2, true);
+}
+
+/* Returns the most seconds of a rank's data-parallel traffic on the link. */
+static double replica_seconds(const struct mtlm_outline *outline,
+                              const struct mtlm_link *link)
+{
+    double most = 0;
+
+    for (int i = 0; i < outline->layout.pp; i++) {
+        const struct mtlm_traffic *t =
+            &outline->plan[i].traffic[MTLM_TRAFFIC_DP];
+
+        most = fmax(most, t->messages * link->latency_s
+                              + t->bytes / link->bytes_per_s);
+    }
+    return most;
+}
+
+/* Two stages of four replicas: hosts of four ranks hold a stage each, hosts of
+ * two do not. */
+static void test_replicas_of_a_host_exchange_on_it(void **state)
+{
+    struct mtlm_program_config config = small_config(1, 2, 2);
+    struct mtlm_outline outline;
+    double on_host, between, more;
+
+    (void) state;
+    config.layout.dp = 4;
+    outline = mtlm_outline_create(&config, 0);
+    on_host = replica_seconds(&outline, &mtlm_cluster_usual.host);
+    between = replica_seconds(&outline, &mtlm_cluster_usual.network);
+    more = mtlm_forecast(&config, &outline, 2)
+           - mtlm_forecast(&config, &outline, 4);
+    assert_true(on_host > 0 && between > on_host);
+    assert_true(fabs(more - (between - on_host)) < 1e-6 * between);
+    mtlm_outline_destroy(&outline);
 }
 
 /* Questions of four samples each, two in a microbatch. */
@@ -364,6 +401,7 @@ int main(void)
         cmocka_unit_test(
             test_pipeline_first_tensor_parallel_when_layers_run_out),
         cmocka_unit_test(test_ranks_share_the_batch_as_far_as_it_goes),
+        cmocka_unit_test(test_replicas_of_a_host_exchange_on_it),
         cmocka_unit_test(test_no_micro_batch_cuts_a_question),
         cmocka_unit_test(test_memory_decides_how_many_replicas_there_are),
         cmocka_unit_test(test_few_microbatches_are_no_work_for_a_pipeline),
