@@ -3,7 +3,7 @@
 from bench import iterations, report
 
 # Tables 4 and 6 of arXiv 2401.10241: passes of a microbatch in ms, F, B and W,
-# with the most microbatches.
+# with the most microbatches; of 14.6B with the fewest, 48.
 PASSES = {
     "1.5B": (18.546, 18.097, 9.321),
     "6.2B": (29.935, 29.621, 19.388),
