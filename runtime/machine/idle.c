@@ -140,7 +140,8 @@ static struct starpu_task *pop(unsigned sched_ctx)
  * change.  Workers call pop() already. */
 void mtlm_idle_start(void)
 {
-    struct starpu_sched_policy *policy = starpu_sched_get_sched_policy();
+    struct starpu_sched_policy *policy =
+        starpu_sched_get_sched_policy_in_ctx(0);
 
     if (starpu_memory_nodes_get_count() > 1)
         return;

@@ -300,9 +300,10 @@ bool mtlm_machine_busy(void)
     return busy;
 }
 
+/* Asks for the context of starpu_init(): a policy may have made others. */
 const char *mtlm_machine_policy(void)
 {
-    return starpu_sched_get_sched_policy()->policy_name;
+    return starpu_sched_get_sched_policy_in_ctx(0)->policy_name;
 }
 
 const char *mtlm_machine_policy_file(void)

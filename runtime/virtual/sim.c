@@ -276,7 +276,7 @@ static int start_starpu(struct mtlm_error *err)
             "StarPU in virtual time has %d workers at most; %d ranks have %d",
             STARPU_MAXCPUS, sim.job.ranks, workers);
     snprintf(sim.times->policy, sizeof(sim.times->policy), "%s",
-             starpu_sched_get_sched_policy()->policy_name);
+             starpu_sched_get_sched_policy_in_ctx(0)->policy_name);
     if (strcmp(sim.times->policy, mtlm_plugin_wanted()) != 0)
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,

@@ -59,12 +59,32 @@ static void test_variables_do_not_change_the_workers(void **state)
     mtlm_machine_stop();
 }
 
+/* In a thread without a context, StarPU would ask for the policy of none. */
+static void test_a_second_context_leaves_the_name_of_the_policy(void **state)
+{
+    const struct mtlm_machine_config config = {
+        .workers = 1, .gpu = -1, .shared = true};
+    struct mtlm_error err = {0};
+    int worker = 0;
+    unsigned second;
+
+    (void) state;
+    if (mtlm_machine_start(&config, &err) < 0)
+        fail_msg("%s", err.text);
+    second = starpu_sched_ctx_create(&worker, 1, "second",
+                                     STARPU_SCHED_CTX_POLICY_NAME, "eager", 0);
+    assert_string_equal(mtlm_machine_policy(), MTLM_DEFAULT_POLICY);
+    starpu_sched_ctx_delete(second);
+    mtlm_machine_stop();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_gpu_beyond_those_of_starpu_is_refused),
         cmocka_unit_test(test_a_gpu_has_one_worker),
         cmocka_unit_test(test_variables_do_not_change_the_workers),
+        cmocka_unit_test(test_a_second_context_leaves_the_name_of_the_policy),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
