@@ -153,12 +153,14 @@ void mtlm_policy_facts_chunks(const struct mtlm_program *program,
     }
 }
 
-void mtlm_policy_facts_tell(const struct mtlm_program *program, int rank)
+void mtlm_policy_facts_tell(const struct mtlm_program *program, int rank,
+                            int workers)
 {
-    const struct mtlm_policy_job job = mtlm_policy_facts_job(program);
+    struct mtlm_policy_job job = mtlm_policy_facts_job(program);
     struct mtlm_policy_job_chunk *chunk =
         mtlm_calloc(job.virtual_stages, sizeof(*chunk));
 
+    job.workers = workers;
     mtlm_policy_facts_chunks(program, chunk);
     mtlm_policy_job_set(rank, &job, chunk);
     free(chunk);

@@ -25,8 +25,10 @@ struct mtlm_policy_node mtlm_policy_facts_node(
     const struct mtlm_policy_facts *facts, const struct mtlm_node *node);
 
 /* Tells policies the place of the program's rank, as number `rank` of this
- * process. */
-void mtlm_policy_facts_tell(const struct mtlm_program *program, int rank);
+ * process.  workers: that compute on this rank; the program has the maximum
+ * over ranks. */
+void mtlm_policy_facts_tell(const struct mtlm_program *program, int rank,
+                            int workers);
 
 /* Returns the place of the program's rank. */
 struct mtlm_policy_job mtlm_policy_facts_job(

@@ -61,7 +61,7 @@ struct mtlm_run *mtlm_run_create(const struct mtlm_run_config *config)
         run->recorded = mtlm_run_record_create(program, config->recorder);
         starpu_profiling_status_set(STARPU_PROFILING_ENABLE);
     }
-    run->watch = mtlm_run_watch_create(program);
+    run->watch = mtlm_run_watch_create(program, config->workers);
     return run;
 }
 

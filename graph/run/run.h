@@ -23,6 +23,7 @@ struct mtlm_run_config {
     struct mtlm_io *io;
     struct mtlm_recorder *recorder; /* NULL: no recording */
     int rank;
+    int workers;                /* of this rank that compute */
     int max_tag;                /* largest tag of a message */
     int64_t iteration, samples; /* done and consumed before the run */
     /* mtlm_run_submitted() of the run before, in this process: numbers of nodes

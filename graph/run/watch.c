@@ -18,11 +18,12 @@ struct mtlm_run_watch {
     int n_places, collectives; /* number of collectives so far */
 };
 
-struct mtlm_run_watch *mtlm_run_watch_create(const struct mtlm_program *program)
+struct mtlm_run_watch *mtlm_run_watch_create(const struct mtlm_program *program,
+                                             int workers)
 {
     struct mtlm_run_watch *w;
 
-    mtlm_policy_facts_tell(program, 0);
+    mtlm_policy_facts_tell(program, 0, workers);
     if (!mtlm_policy_nodes_wanted())
         return NULL;
     w = mtlm_calloc(1, sizeof(*w));

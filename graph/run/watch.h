@@ -10,10 +10,11 @@
 /* The nodes of one run, for policies. */
 struct mtlm_run_watch;
 
-/* Tells policies the rank's place in the job.  Returns a new object, or NULL if
- * no policy watches nodes.  program is borrowed. */
-struct mtlm_run_watch *mtlm_run_watch_create(
-    const struct mtlm_program *program);
+/* Tells policies the rank's place in the job and its workers that compute.
+ * Returns a new object, or NULL if no policy watches nodes.  program is
+ * borrowed. */
+struct mtlm_run_watch *mtlm_run_watch_create(const struct mtlm_program *program,
+                                             int workers);
 
 /* Frees the object after all submitted nodes ended; NULL is allowed. */
 void mtlm_run_watch_destroy(struct mtlm_run_watch *w);

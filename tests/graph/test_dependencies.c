@@ -197,7 +197,7 @@ static void test_passes_do_not_wait_for_a_constant_control(void **state)
     ranks = small_ranks_create(&config);
     program = ranks.program[0];
     mtlm_policy_watch(&(struct mtlm_policy_watch){0});
-    w = mtlm_run_watch_create(program);
+    w = mtlm_run_watch_create(program, 1);
     n = watch_users(w, &program->init, program->pass_control, node, 0);
     assert_int_equal(n, 1);
     n = watch_users(w, &program->train, program->pass_control, node, n);
@@ -212,6 +212,20 @@ static void test_passes_do_not_wait_for_a_constant_control(void **state)
         mtlm_policy_nodes_ended(node[i]);
     mtlm_policy_watch(NULL);
     mtlm_run_watch_destroy(w);
+    small_ranks_destroy(&ranks);
+}
+
+/* The program is built for the most workers of any rank. */
+static void test_policies_learn_the_workers_of_this_rank(void **state)
+{
+    struct mtlm_program_config config = small_config(1, 1, 1);
+    struct small_ranks ranks;
+
+    (void) state;
+    config.layout.workers = 2;
+    ranks = small_ranks_create(&config);
+    assert_null(mtlm_run_watch_create(ranks.program[0], 1));
+    assert_int_equal(mtlm_policy_job(0).workers, 1);
     small_ranks_destroy(&ranks);
 }
 
@@ -327,6 +341,7 @@ int main(void)
             test_readers_wait_for_the_writer_and_a_writer_for_readers),
         cmocka_unit_test(test_readers_of_what_nobody_writes_wait_for_nothing),
         cmocka_unit_test(test_passes_do_not_wait_for_a_constant_control),
+        cmocka_unit_test(test_policies_learn_the_workers_of_this_rank),
         cmocka_unit_test(
             test_a_writer_of_several_tensors_waits_for_each_reader_once),
         cmocka_unit_test(test_random_programs_follow_the_definition),

@@ -88,6 +88,24 @@ grep -q '^machine: .*, policy last of ./last.so,' out || fail "$(cat out)"
 grep -q '"policy": *"last"' trace/summary.json || fail "summary.json"
 grep -q 'policy last' trace/schedule.svg || fail "schedule.svg"
 
+# Ranks may have different numbers of workers; each learns its own.
+sed -e 's/"last"/"told"/' -e 's/^static struct starpu_sched_policy last = {/\
+static void deinit(unsigned sched_ctx)\
+{\
+    (void) sched_ctx;\
+    printf("told %d of %u\\n", mtlm_policy_job(0).workers,\
+           starpu_cpu_worker_get_count());\
+}\
+&.deinit_sched = deinit, /' last.c >told.c
+compile told -Wall -Wextra -Werror
+# shellcheck disable=SC2086 # several words
+STARPU_SCHED=told STARPU_SCHED_LIB=./told.so timeout -k 5 $((60 * TIME_SCALE)) \
+    $MPIRUN -q -n 1 -x STARPU_NCPU=2 "$program" "${run[@]}" "${parallel[@]}" \
+    : -n 1 -x STARPU_NCPU=1 "$program" "${run[@]}" "${parallel[@]}" \
+    >out 2>err </dev/null || fail "told: exit code $?: $(cat err)"
+[ "$(grep '^told ' out | sort | tr '\n' ' ')" = 'told 1 of 1 told 2 of 2 ' ] \
+    || fail "told: $(cat out)"
+
 # A policy that keeps a ready task ends the job, with the name of the task.
 sed -e 's/"last"/"keep"/' -e 's/\(struct starpu_task \*task = NULL;\)/\1\
     static int n;\
