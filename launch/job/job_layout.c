@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "codelets/bf16_product.h"
+#include "graph/order/order.h"
 #include "graph/predict/activation_memory.h"
 #include "launch/job/job_layout.h"
 #include "launch/job/job_offload.h"
@@ -21,6 +22,7 @@
 #include "launch/plan/policy_choice.h"
 #include "launch/plan/schedule_choice.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/plural.h"
 
 int mtlm_job_layout_check(struct mtlm_job *job, struct mtlm_error *err)
 {
@@ -110,6 +112,31 @@ static int check_published(struct mtlm_job *job, struct mtlm_error *err)
     return check_memory(job, err);
 }
 
+/* Refuses more lanes in mode strict than this rank has workers.  The plan of
+ * all ranks (schedule_choice.c) knows their maximum only. */
+static int check_lanes(const struct mtlm_job *job, struct mtlm_error *err)
+{
+    const struct mtlm_options *o = &job->options;
+    const struct mtlm_program_config config =
+        mtlm_wish_config(&job->wish, job->layout.tp, job->layout.pp,
+                         job->layout.dp, job->choice.micro_batch);
+    int lanes;
+
+    if (!config.order || !o->schedule_file || o->eval_only
+        || config.follow != MTLM_FOLLOW_STRICT)
+        return 0;
+    lanes = mtlm_order_lanes(config.order, job->layout.pp_rank);
+    if (lanes <= job->workers)
+        return 0;
+    return mtlm_error_set(
+        err, MTLM_EXIT_USAGE,
+        "%s has %d lanes for pipeline rank %d, and rank %d has %d worker%s; "
+        "give --workers %d, or --schedule-mode hint",
+        o->schedule_file, lanes, job->layout.pp_rank,
+        mtlm_ranks_rank(job->ranks), job->workers, mtlm_plural(job->workers),
+        lanes);
+}
+
 int mtlm_job_layout_choose(struct mtlm_job *job, struct mtlm_error *err)
 {
     struct mtlm_options *o = &job->options;
@@ -145,7 +172,7 @@ int mtlm_job_layout_choose(struct mtlm_job *job, struct mtlm_error *err)
                                    job->choice.dp, job->choice.micro_batch)
                       .layout;
     mtlm_layout_place(&job->layout, mtlm_ranks_rank(job->ranks));
-    return 0;
+    return check_lanes(job, err);
 }
 
 /* Prints the memory of each rank, unless the model is far too large. */

@@ -72,6 +72,15 @@ for ranks in 1 2; do
     repeats "plan$ranks.csv" $ranks
     repeats free.csv $ranks
 done
+# Of ranks with unequal workers, the one with too few is named.
+run=("$program" "${small[@]}" --num-layers 4 --global-batch-size 8 --train-iters 3
+    --pipeline-model-parallel-size 2 --schedule-file plan2.csv)
+# shellcheck disable=SC2086 # several words
+timeout -k 5 $((60 * TIME_SCALE)) $MPIRUN -q -n 1 -x STARPU_NCPU=2 "${run[@]}" \
+    : -n 1 -x STARPU_NCPU=1 "${run[@]}" >out 2>err </dev/null
+rc=$?
+[ $rc -eq 2 ] && grep -q 'plan2.csv has 2 lanes for pipeline rank 1, and rank 1 has 1 worker; give --workers 2, or --schedule-mode hint' \
+    err || fail "two lanes on unequal ranks: status $rc: $(cat err)"
 if full_tier; then
     for policy in lws ws eager random dmda mtlm; do
         export STARPU_SCHED=$policy
