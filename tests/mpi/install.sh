@@ -58,16 +58,13 @@ grep -q -- "-I$at/include" out || fail "pkg-config --cflags: $(cat out)"
 # In virtual time: another StarPU, and a program that is no user's command.
 if [ -x "$builddir/mtlm-dag-sim" ]; then
     printf '[stage]\nforward_ms = 50\nbackward_ms = 50\nweight_ms = 50\n' >50.ini
-    make -s -C mine clean
-    make -s -C mine CC="$(of CC)" STARPU_CFLAGS="$(pkg-config \
-        --variable=simgrid_cflags mtlm-dag)" >log 2>&1 || fail "virtual: $(cat log)"
-    STARPU_SCHED=smallest STARPU_SCHED_LIB=mine/policies.so mtlm-dag \
+    make -s -C mine CC="$(of CC)" policies-sim.so >log 2>&1 \
+        || fail "virtual: $(cat log)"
+    STARPU_SCHED=smallest STARPU_SCHED_LIB=mine/policies-sim.so mtlm-dag \
         --model gpt-tiny --pipeline-model-parallel-size 2 --micro-batch-size 1 \
         --global-batch-size 4 --simulate 50.ini --simulate-engine starpu \
         --world-size 2 >out 2>err || fail "virtual: $(cat out err)"
     grep -q '^engine .*policy smallest: ' out || fail "virtual: $(cat out)"
-    make -s -C mine clean
-    make -s -C mine CC="$(of CC)" >log 2>&1 || fail "policies: $(cat log)"
 fi
 mtlm-compare --policies prio,smallest=mine/policies.so \
     --rounds 1 -- --model gpt-tiny --num-layers 2 --train-iters 5 \
