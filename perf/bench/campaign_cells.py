@@ -5,6 +5,7 @@ import concurrent.futures
 import contextlib
 import csv
 import os
+import re
 import subprocess
 import tempfile
 import threading
@@ -21,6 +22,11 @@ from bench.campaign_grid import EVALUATED, Wrong, is_noisy
 from bench.ours import Failure, mpirun
 
 REFUSED = 2, 6  # exit codes: wrong options, not enough memory in --act-mem
+# What a refusal begins with that says nothing of the combination: another
+# environment, policy or machine would take the same cell.
+FAULTS = "STARPU_SCHED", "this mtlm-dag was built without"
+FAULT = re.compile("|".join(
+    (*FAULTS, "the scheduling policy ", r"not enough memory: \d+ bytes ", "fork: ")))
 SEEDS = 20  # of a plan under noise
 
 # Cells that one call answers, of one seed or of many.
@@ -63,7 +69,8 @@ class Programs:
             with self.lock:
                 self.running.discard(process)
         said = " ".join(errors.split()).removeprefix("mtlm-dag: ")
-        if process.returncode in REFUSED:
+        last = said.rpartition("mtlm-dag: ")[2]
+        if process.returncode in REFUSED and not FAULT.match(last):
             raise Refused(said)
         if process.returncode:
             raise Failure(said or f"exit status {process.returncode}")
@@ -151,20 +158,19 @@ class Calls:
             words = ["--synthetic", cluster, "--train-iters", "1"]
             if self.grid.how == "simulate":
                 words = ["--simulate", cluster, "--simulate-engine", "starpu"]
-            self._try(words, cell, "STARPU_SCHED=", work)
+            self._try(words, cell, FAULTS, work)
 
     def _try(self, words, cell, begin, work=None):
-        """Wrong if a sentence that begins so refuses a small job."""
+        """Wrong if a sentence that begins so refuses a small job.  Of others, the
+        cells will say why."""
         program = self.ours.path("mtlm-dag")
         small = sleeping.options(1, 1, 1)
         try:
             self.programs.output([program, *small, *words],
                                  self._environment(cell.policy, work))
-        except Refused as refused:
+        except (Refused, Failure) as refused:
             if str(refused).startswith(begin):
                 raise Wrong(str(refused)) from None
-        except Failure:
-            pass  # the cells will say why
 
     def rows(self, task):
         """[Row] of the task's cells; Failure."""

@@ -41,6 +41,12 @@ def _policies():
     return {"library": digest, "MTLM_HOLD": os.environ.get("MTLM_HOLD")}
 
 
+def _programs(program, grid):
+    """Version and contents of what evaluates."""
+    simulator = [program.digest("mtlm-dag-sim")] if grid.how == "simulate" else []
+    return [program.version(), program.digest(), *simulator]
+
+
 class Store:
     """The rows of a directory; use as a context.  program: the Ours that
     evaluates; cells of another build or of other policies are refused."""
@@ -49,7 +55,7 @@ class Store:
         self.directory, self.grid, self.rows = directory, grid, {}
         self.path = os.path.join(directory, "cells.csv")
         self.identity = {
-            "program": [program.version(), program.digest()],
+            "program": _programs(program, grid),
             "policies": _policies(),
             **grid.identity(),
         }

@@ -165,10 +165,13 @@ class Ours:
         )
         return out.stdout.split("\n")[0]
 
-    def digest(self):
-        """Of the program's file."""
-        with open(self.path("mtlm-dag"), "rb") as file:
-            return hashlib.sha256(file.read()).hexdigest()
+    def digest(self, name="mtlm-dag"):
+        """Of the program's file; None without the file."""
+        try:
+            with open(os.path.join(self.build, name), "rb") as file:
+                return hashlib.sha256(file.read()).hexdigest()
+        except FileNotFoundError:
+            return None
 
     def can_train(self, case):
         """None, or what mtlm-dag says to this model."""

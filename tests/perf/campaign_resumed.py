@@ -163,15 +163,24 @@ class Interrupted(Folder):
         self.assertEqual(sorted(self.lines()), sorted(want))
 
     def test_a_failed_call_is_tried_again(self):
-        fake = self.fake(
-            f'#!/bin/sh\n[ "$1" != --version ] && ! [ -e "$0.luck" ] && '
-            f"{{ echo 'mtlm-dag: no luck' >&2; exit 4; }}\n"
-            f'exec {build}/mtlm-dag "$@"\n')
-        code, said = campaign(self.grid(), self.out, "--build", fake)
-        self.assertEqual(code, 1)
-        self.assertIn("no luck", said)
-        self.assertIn("the same command tries them again", said)
-        self.assertEqual(len(self.lines()), 1)
+        """Also one that says nothing of its cell, in the manner of a refusal."""
+        for status, why in (
+            (2, "STARPU_SCHED_LIB=./mine.so was built for StarPU 1.3.10"),
+            (2, "the scheduling policy mine has started linear_fwd twice"),
+            (6, "not enough memory: 64 bytes more are needed"),
+            (4, "no luck"),
+        ):
+            with self.subTest(why):
+                self.out = os.path.join(self.work, f"out {why[:9]}")
+                fake = self.fake(
+                    f'#!/bin/sh\n[ "$1" != --version ] && ! [ -e "$0.luck" ] && '
+                    f"{{ echo 'mtlm-dag: {why}' >&2; exit {status}; }}\n"
+                    f'exec {build}/mtlm-dag "$@"\n')
+                code, said = campaign(self.grid(), self.out, "--build", fake)
+                self.assertEqual(code, 1)
+                self.assertIn(why, said)
+                self.assertIn("the same command tries them again", said)
+                self.assertEqual(len(self.lines()), 1)
         with open(os.path.join(fake, "mtlm-dag.luck"), "w"):
             pass
         self.assertEqual(campaign(self.grid(), self.out, "--build", fake)[0], 0)
@@ -224,6 +233,21 @@ class Refused(Folder):
                      .replace("mtlm", "foo"),
                      "STARPU_SCHED=foo is no scheduling policy")
 
+    def test_virtual_time_that_is_not_there(self):
+        """No cell is written: each of them is possible elsewhere."""
+        why = "this mtlm-dag was built without StarPU in virtual time"
+        text = GRID.replace("A test", "A test\nhow = simulate")
+        program = os.path.join(self.work, "mtlm-dag")
+        with open(program, "w") as file:
+            file.write(f'#!/bin/sh\n[ "$1" = --version ] || '
+                       f"{{ echo 'mtlm-dag: {why}' >&2; exit 2; }}\n")
+        os.chmod(program, 0o755)
+        code, said = campaign(self.grid(text.replace("mtlm", "eager")), self.out,
+                              "--build", self.work)
+        self.assertEqual(code, 2, said)
+        self.assertIn(why, said)
+        self.assertEqual(len(self.lines()), 1)
+
     def test_files_and_directories(self):
         code, said = campaign(os.path.join(self.work, "none.ini"), self.out)
         self.assertEqual((code, said.count("\n")), (2, 1))
@@ -271,6 +295,13 @@ class Refused(Folder):
         self.assertIn("with other policies", refuses(STARPU_SCHED_LIB=SCRIPT))
         self.assertIn("none.so: No such file or directory",
                       refuses(STARPU_SCHED_LIB="none.so"))
+        small = small.replace("A test", "A test\nhow = simulate")
+        self.out = os.path.join(self.work, "simulated")
+        self.assertEqual(campaign(self.grid(small), self.out, "--build",
+                                  other)[0], 0)
+        with open(os.path.join(other, "mtlm-dag-sim"), "w"):
+            pass
+        self.assertIn("with other program", refuses("--build", other))
 
 
 if __name__ == "__main__":
