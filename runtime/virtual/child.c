@@ -292,6 +292,33 @@ static int refuse_end(const struct mtlm_virtual_job *job,
                           *line ? "; its last line: " : "", line);
 }
 
+/* Returns whether StarPU or SimGrid wrote the line: "[starpu][function] ...",
+ * "[0.000000] [category/WARNING] ...". */
+static bool is_of_libraries(const char *line)
+{
+    const char *category = line[0] == '[' ? strstr(line, "] [") : NULL;
+    const char *slash = category ? strchr(category, '/') : NULL;
+
+    return strncmp(line, "[starpu]", strlen("[starpu]")) == 0
+           || (slash && slash < category + strcspn(category + 1, "]"));
+}
+
+/* Writes what a policy printed to standard error, and what mtlm-dag-sim says of
+ * the policy: nobody else reads the log of a good run. */
+static void show_log(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    char *line = NULL;
+    size_t room = 0;
+
+    while (file && getline(&line, &room, file) > 0)
+        if (!is_of_libraries(line))
+            fputs(line, stderr);
+    free(line);
+    if (file)
+        fclose(file);
+}
+
 static int take_result(const struct mtlm_virtual_job *job,
                        const struct mtlm_virtual_times *times,
                        struct mtlm_virtual_result *result)
@@ -329,6 +356,7 @@ static int run_simulator(const struct mtlm_virtual_job *job,
     if (times->state != MTLM_VIRTUAL_COMPLETE)
         return refuse_end(job, times, p, ended, status, err);
     report_progress(config, times);
+    show_log(p->log);
     return take_result(job, times, result);
 }
 

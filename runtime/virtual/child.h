@@ -28,7 +28,8 @@ struct mtlm_virtual_result {
 int mtlm_virtual_check(struct mtlm_error *err);
 
 /* Runs the job under the policy of STARPU_SCHED and STARPU_SCHED_LIB.  The
- * caller frees result->task.
+ * caller frees result->task.  After a good run, what the policy printed goes to
+ * standard error.
  *
  * MTLM_EXIT_USAGE: no mtlm-dag-sim, no such policy, a policy that makes a
  * mistake.  MTLM_EXIT_PEER: tasks never ran, or the process died or made no

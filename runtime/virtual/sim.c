@@ -319,6 +319,7 @@ __attribute__((constructor)) static void answer_users(int argc, char **argv)
 int main(int argc, char **argv)
 {
     struct mtlm_error err;
+    int rc;
 
     (void) argc;
     /* SimGrid's handler of a crash may crash again, for ever. */
@@ -330,7 +331,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", err.text);
         return err.code;
     }
-    if (simulate(&err) < 0) {
+    rc = simulate(&err);
+    fflush(NULL); /* what a policy printed */
+    if (rc < 0) {
         sim.times->error = err;
         sim.times->state = MTLM_VIRTUAL_REFUSED;
         /* At a normal end SimGrid would wait for the other threads. */

@@ -51,6 +51,7 @@ refuse 2 'is a part of mtlm-dag: '
 simulate
 grep -q 'engine .*StarPU in virtual time, policy prio: [-+]0\.[01]. %' out \
     || fail "prio: $(cat out err)"
+[ ! -s err ] || fail "prio says: $(cat err)"
 cp out first
 simulate
 cmp -s first out || fail "two runs differ"
@@ -144,6 +145,15 @@ $(of CC) -shared -fPIC -Iinclude $(of STARPU_SIMGRID_CFLAGS) -o facts.so \
 export STARPU_SCHED_LIB=./facts.so
 FACTS='1 4 1 1 8 1 1' STARPU_SCHED=facts simulate
 grep -q '^engine .*policy facts: ' out || fail "facts: $(cat out err)"
+# What a policy prints is seen; and that a library has no stamp.
+[ "$(cat err)" = 'facts hold' ] || fail "facts says: $(cat err)"
+sed '/^MTLM_POLICY_PLUGIN/d' "$srcdir/tests/mpi/policy_facts.c" >bare.c
+# shellcheck disable=SC2046 # several words
+$(of CC) -shared -fPIC -Iinclude $(of STARPU_SIMGRID_CFLAGS) -o bare.so bare.c \
+    || fail "bare.c does not compile"
+FACTS='1 4 1 1 8 1 1' STARPU_SCHED=facts STARPU_SCHED_LIB=./bare.so simulate
+[ "$(grep -c 'bare.so does not say what it was built for\|^facts hold$' err)" -eq 2 ] \
+    || fail "bare says: $(cat err)"
 FACTS='2 2 1 1 8 1 1' STARPU_SCHED=facts simulate \
     --tensor-model-parallel-size 2 --pipeline-model-parallel-size 2
 grep -q '^engine .*policy facts: ' out || fail "facts: $(cat out err)"
