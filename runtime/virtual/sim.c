@@ -295,7 +295,7 @@ static int simulate(struct mtlm_error *err)
     mtlm_virtual_sim_nodes_start(&sim.job);
     run_tasks();
     unregister_data();
-    mtlm_virtual_sim_policy_wait();
+    mtlm_virtual_sim_policy_end();
     starpu_shutdown();
     mtlm_virtual_sim_nodes_stop();
     return 0;

@@ -6,6 +6,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include <simgrid/actor.h>
@@ -25,9 +26,9 @@ struct wish {
 static double stretch = 1;
 static int n_ranks = 1, workers_of_rank = INT_MAX;
 /* All threads of SimGrid take turns in one thread of the system. */
-static int pending;        /* wishes */
-static int64_t last_ns;    /* latest time of a wish */
-static int64_t *wished_ns; /* [workers] latest wish of each worker */
+static bool over;          /* wishes count no more */
+static int waking;         /* threads that wake a worker now */
+static int64_t *wished_ns; /* [workers] last wish of each worker */
 
 /* The clock begins at 1: elsewhere 0 means that nobody knows the time. */
 int64_t mtlm_policy_now_ns(void)
@@ -67,13 +68,17 @@ void mtlm_virtual_sim_policy_ranks(int ranks, int workers_per_rank)
         mtlm_calloc((size_t) ranks * workers_per_rank, sizeof(*wished_ns));
 }
 
+/* Does nothing if the worker has another wish by then. */
 static void *wake_worker(void *arg)
 {
     struct wish *wish = arg;
 
     sleep_until(wish->when_ns);
-    starpu_wake_worker_relax_light(wish->worker);
-    pending--;
+    if (!over && wished_ns[wish->worker] == wish->when_ns) {
+        waking++;
+        starpu_wake_worker_relax_light(wish->worker);
+        waking--;
+    }
     free(wish);
     return NULL;
 }
@@ -83,19 +88,20 @@ void mtlm_policy_ask_again(unsigned worker, int64_t when_ns)
     struct wish *wish;
     starpu_pthread_t thread;
 
-    if (when_ns <= mtlm_policy_now_ns() || when_ns == wished_ns[worker])
+    if (over || when_ns == wished_ns[worker])
         return;
     wished_ns[worker] = when_ns;
-    last_ns = when_ns > last_ns ? when_ns : last_ns;
+    if (when_ns <= mtlm_policy_now_ns())
+        return;
     wish = mtlm_calloc(1, sizeof(*wish));
     *wish = (struct wish){when_ns, worker};
-    pending++;
     STARPU_PTHREAD_CREATE(&thread, NULL, wake_worker, wish);
     sg_actor_unref(thread);
 }
 
-void mtlm_virtual_sim_policy_wait(void)
+void mtlm_virtual_sim_policy_end(void)
 {
-    while (pending > 0)
-        sleep_until(last_ns);
+    over = true;
+    while (waking > 0)
+        sleep_until(0);
 }

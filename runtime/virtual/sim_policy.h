@@ -11,8 +11,8 @@ void mtlm_virtual_sim_policy_ranks(int ranks, int workers_per_rank);
  * starpu_init(). */
 void mtlm_virtual_sim_policy_stretch(double stretch);
 
-/* Waits for the last call that mtlm_policy_ask_again() promised.  Call before
- * starpu_shutdown(). */
-void mtlm_virtual_sim_policy_wait(void);
+/* Forgets all calls of mtlm_policy_ask_again(): no worker is woken from here
+ * on.  Call before starpu_shutdown(). */
+void mtlm_virtual_sim_policy_end(void);
 
 #endif /* MTLM_VIRTUAL_SIM_POLICY_H */

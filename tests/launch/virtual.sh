@@ -168,6 +168,15 @@ for name in astray lost; do
     STARPU_SCHED_LIB=./mistakes.so STARPU_SCHED=$name simulate
     refuse 2 "the scheduling policy $name has given " ', which cannot run the task'
 done
+# The last call of mtlm_policy_ask_again() counts; the end waits for none.
+sed -e 's/"withhold"/"far"/' -e 's/if (!node .*/(void) node;/' \
+    -e 's/^    return NULL;/    mtlm_policy_ask_again(starpu_worker_get_id_check(), INT64_MAX);\
+&/' withhold.c >far.c
+# shellcheck disable=SC2046 # several words
+$(of CC) -shared -fPIC -Iinclude $(of STARPU_SIMGRID_CFLAGS) -o far.so far.c \
+    || fail "far.c does not compile"
+STARPU_SCHED_LIB=./far.so STARPU_SCHED=far simulate
+grep -q '^engine .*policy far: ' out || fail "far: $(cat out err)"
 STARPU_SCHED_LIB=./withhold.so STARPU_SCHED=withhold simulate
 refuse 7 'under policy withhold' 'tasks never run; ready are: ' ', W of microb'
 # shellcheck disable=SC2046 # several words
