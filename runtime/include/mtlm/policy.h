@@ -137,7 +137,8 @@ struct mtlm_policy_node {
 
 /* Functions of a policy that the program calls at events of messages; NULL: not
  * called.  Threads of StarPU and of the communication engine call these
- * functions, several at a time.
+ * functions, several at a time.  For a LOAD or STORE, the threads of the disk
+ * call started() and ended().
  *
  * The functions must be quick, and must not submit tasks, wait, or call MPI.
  * The calling thread may hold the lock around MPI. */
@@ -165,7 +166,8 @@ void mtlm_policy_watch(const struct mtlm_policy_watch *watch);
  * lanes, a lane's passes run on the worker of the lane; the policy does not
  * place them, either.  StarPU calls the policy's
  * submit_hook(), push_task_notify() and pre_exec_hook() for such a task, and
- * post_exec_hook() when the message is complete. */
+ * post_exec_hook() when the message is complete.  A second task of the message,
+ * "message_end", goes through the same functions and has no node: NULL. */
 const struct mtlm_policy_node *mtlm_policy_node(const struct starpu_task *task);
 
 /* Any thread may call the functions below, also while it holds locks of the
@@ -239,8 +241,8 @@ enum mtlm_policy_state mtlm_policy_state(const struct mtlm_policy_node *node);
  * Before the first execution, the source is the model of a synthetic run.
  *
  *   task               moving average, from start to end
- *   send, collective   from ready() to end; a shorter duration counts at once,
- *                      a longer one slowly
+ *   send, collective,  from ready() to end; a shorter duration counts at once,
+ *   load, store        a longer one slowly
  *
  * Long durations of messages count slowly because they include waits for other
  * ranks. */
