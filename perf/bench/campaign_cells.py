@@ -18,7 +18,13 @@ from bench import (
     simulated,
     sleeping,
 )
-from bench.campaign_grid import EVALUATED, Wrong, is_noisy
+from bench.campaign_grid import (
+    EVALUATED,
+    SCHEDULES,
+    WITHOUT_ORDER,
+    Wrong,
+    is_noisy,
+)
 from bench.ours import Failure, mpirun
 
 REFUSED = 2, 6  # exit codes: wrong options, not enough memory in --act-mem
@@ -148,6 +154,10 @@ class Calls:
         )
         for jitter in self.grid.axes["jitter"]:
             self._try(["--dry-run", "--jitter", jitter], first, "--jitter is '")
+        for name in self.grid.axes["schedule"]:
+            if name not in SCHEDULES:
+                self._try(["--dry-run", f"--schedule={name}"], first,
+                          "--schedule is '")
         for policy in self.grid.axes["policy"]:
             if policy not in EVALUATED:
                 self._try_policy(first._replace(policy=policy))
@@ -269,7 +279,7 @@ class Calls:
 
     def _evaluate(self, cells, work):
         first = cells[0]
-        ordered = published.find(first.schedule) is not None
+        ordered = first.schedule not in WITHOUT_ORDER
         try:
             found, bound = self._plan(first, ordered, work)
         except Refused as refused:

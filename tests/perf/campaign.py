@@ -84,6 +84,26 @@ class Campaigns(Folder):
         self.check_impossible(rows)
         self.check_page()
 
+    def test_a_schedule_that_no_table_has(self):
+        """The program knows it: here as 1f1b."""
+        program = os.path.join(self.work, "mtlm-dag")
+        with open(program, "w") as file:
+            file.write("#!/bin/sh\nfor word do\n    shift\n    case $word in\n"
+                       "        mine | --schedule=mine) word=${word%mine}1f1b ;;\n"
+                       '    esac\n    set -- "$@" "$word"\ndone\n'
+                       f'exec {build}/mtlm-dag "$@"\n')
+        os.chmod(program, 0o755)
+        text = GRID.replace("1f1b zb-v window", "1f1b mine")
+        code, said = campaign(self.grid(text), self.out, "--build", self.work)
+        self.assertEqual(code, 0, said)
+        for mode in ("strict", "hint", "emergent"):
+            self.assertEqual(
+                self.one(schedule="mine", mode=mode, policy="prio",
+                         jitter="0")["mean_s"],
+                self.one(schedule="1f1b", mode=mode, policy="prio",
+                         jitter="0")["mean_s"],
+            )
+
     def check_formulas(self):
         for mode in ("strict", "hint", "emergent"):
             # On rank 1 after F and a message: four of F, B and W, and a wait
