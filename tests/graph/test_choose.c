@@ -77,7 +77,7 @@ static void test_ranks_share_the_batch_as_far_as_it_goes(void **state)
     (void) state;
     assert_choice(choose(&wish, 2, 2, 1e9), 1, 1, 2, 2, true);
     assert_choice(choose(&wish, 6, 6, 1e9), 1, 1, 6, 2, true);
-    assert_choice(choose(&wish, 12, 6, 1e9), 1, 1, 12, 1, true);
+    assert_choice(choose(&wish, 12, 12, 1e9), 1, 1, 12, 1, true);
     wish.micro_batch_free = false;
     assert_choice(choose(&wish, 12, 6, 1e9), 1, 2, 6, 2, true);
     assert_choice(choose(&wish, 8, 8, 1e9), 1, 4, 2, 2, true);
