@@ -10,8 +10,9 @@
 
 /* The kernels of an operation of the graph.  They read and write `elements`
  * 2-byte elements for each element of an operand: fp16 and bf16.  Values of
- * another size count in proportion; cross-entropy and Adam, which compute in
- * fp32, do not.  An operation may have several entries. */
+ * another size count in proportion.  Cross-entropy and Adam compute in fp32 and
+ * do not; scores of attention count as of 2-byte jobs.  An operation may have
+ * several entries. */
 struct mtlm_profile_kernels {
     enum mtlm_op_kind kind;
     int operand;

@@ -127,6 +127,12 @@ struct mtlm_job {
     double engine_share;
 };
 
+/* Returns how many workers of this rank compute: on a GPU its own alone. */
+static inline int mtlm_job_computing_workers(const struct mtlm_job *job)
+{
+    return job->gpu < 0 ? job->workers : 1;
+}
+
 /* Begins to measure the communication thread's share of a core. */
 void mtlm_job_watch_engine(struct mtlm_job *job);
 

@@ -120,21 +120,21 @@ static int check_lanes(const struct mtlm_job *job, struct mtlm_error *err)
     const struct mtlm_program_config config =
         mtlm_wish_config(&job->wish, job->layout.tp, job->layout.pp,
                          job->layout.dp, job->choice.micro_batch);
+    const int workers = mtlm_job_computing_workers(job);
     int lanes;
 
     if (!config.order || !o->schedule_file || o->eval_only
         || config.follow != MTLM_FOLLOW_STRICT)
         return 0;
     lanes = mtlm_order_lanes(config.order, job->layout.pp_rank);
-    if (lanes <= job->workers)
+    if (lanes <= workers)
         return 0;
     return mtlm_error_set(
         err, MTLM_EXIT_USAGE,
         "%s has %d lanes for pipeline rank %d, and rank %d has %d worker%s; "
         "give --workers %d, or --schedule-mode hint",
         o->schedule_file, lanes, job->layout.pp_rank,
-        mtlm_ranks_rank(job->ranks), job->workers, mtlm_plural(job->workers),
-        lanes);
+        mtlm_ranks_rank(job->ranks), workers, mtlm_plural(workers), lanes);
 }
 
 int mtlm_job_layout_choose(struct mtlm_job *job, struct mtlm_error *err)

@@ -23,6 +23,7 @@ int mtlm_starpu_run(struct mtlm_folded_run *run, bool serial,
 {
     const struct mtlm_evaluate_program job = mtlm_folded_run_job(run, serial);
     const struct mtlm_virtual_config config = {.progress = show_progress,
+                                               .clear = mtlm_step_clear,
                                                .arg = (void *) run->policy};
     struct mtlm_execution execution;
     char policy[64]; /* run->policy: mtlm_virtual_run() refuses others */

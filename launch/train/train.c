@@ -110,9 +110,7 @@ static struct mtlm_trace_usage traced(struct mtlm_train *s, int64_t e,
         .ranks = job->ranks,
         .recorder = job->recorder,
         .clock_offset_ns = job->clock_offset_ns,
-        /* On a GPU its worker alone
-         * computes. */
-        .workers = job->gpu < 0 ? job->workers : 1,
+        .workers = mtlm_job_computing_workers(job),
         .alone = !ahead};
 
     return mtlm_traced_iteration(&rank, e, s->nodes[e % 2]);

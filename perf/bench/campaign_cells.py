@@ -30,9 +30,10 @@ from bench.ours import Failure, mpirun
 REFUSED = 2, 6  # exit codes: wrong options, not enough memory in --act-mem
 # What a refusal begins with that says nothing of the combination: another
 # environment, policy or machine would take the same cell.
-FAULTS = "STARPU_SCHED", "this mtlm-dag was built without"
+FAULTS = "STARPU_SCHED", "this mtlm-dag was built without", "TMPDIR="
 FAULT = re.compile("|".join(
-    (*FAULTS, "the scheduling policy ", r"not enough memory: \d+ bytes ", "fork: ")))
+    (*FAULTS, "the scheduling policy ", r"not enough memory: \d+ bytes ", "fork: ",
+     r"(an iteration|a plan) of \d+ microbatches .* this machine has ")))
 SEEDS = 20  # of a plan under noise
 
 # Cells that one call answers, of one seed or of many.

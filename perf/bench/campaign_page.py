@@ -144,7 +144,7 @@ def page(store, found, command, pictures):
     skipped = sum(store.is_impossible(cell) for cell in grid.cells)
     lines = [f"# {grid.title}", "", f"    {command}", ""]
     lines += [grid.about, ""] if grid.about else []
-    lines += [f"{WAYS[grid.how]} {store.identity['program']}.", "", ABOUT, ""]
+    lines += [f"{WAYS[grid.how]} {store.identity['program'][0]}.", "", ABOUT, ""]
     lines += [f"* {name}: {' '.join(words)}" for name, words in grid.axes.items()]
     lines += [f"* times {name}: F, B, W, a message take "
               f"{', '.join(f'{x:g}' for x in t.values)} s"

@@ -9,7 +9,7 @@ import json
 import os
 
 from bench.campaign_cells import Row
-from bench.campaign_grid import Cell, Wrong
+from bench.campaign_grid import EVALUATED, Cell, Wrong
 
 HEAD = (*Cell._fields, "seconds", "bound_s", "reason")
 
@@ -43,7 +43,9 @@ def _policies():
 
 def _programs(program, grid):
     """Version and contents of what evaluates."""
-    simulator = [program.digest("mtlm-dag-sim")] if grid.how == "simulate" else []
+    runs = grid.how == "simulate" and any(
+        policy not in EVALUATED for policy in grid.axes["policy"])
+    simulator = [program.digest("mtlm-dag-sim")] if runs else []
     return [program.version(), program.digest(), *simulator]
 
 

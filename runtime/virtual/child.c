@@ -356,6 +356,8 @@ static int run_simulator(const struct mtlm_virtual_job *job,
     if (times->state != MTLM_VIRTUAL_COMPLETE)
         return refuse_end(job, times, p, ended, status, err);
     report_progress(config, times);
+    if (config->clear)
+        config->clear();
     show_log(p->log);
     return take_result(job, times, result);
 }

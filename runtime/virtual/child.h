@@ -14,6 +14,7 @@ struct mtlm_virtual_config {
     double patience_s; /* without progress the process is ended; 0: 120 */
     /* Called now and then with the tasks that have ended; NULL: nobody asks. */
     void (*progress)(void *arg, int64_t ended, int64_t all);
+    void (*clear)(void); /* takes away what progress() shows; NULL: nothing */
     void *arg;
 };
 

@@ -91,7 +91,7 @@ void mtlm_policy_ask_again(unsigned worker, int64_t when_ns)
     if (over || when_ns == wished_ns[worker])
         return;
     wished_ns[worker] = when_ns;
-    if (when_ns <= mtlm_policy_now_ns())
+    if (when_ns <= mtlm_policy_now_ns() || when_ns == INT64_MAX)
         return;
     wish = mtlm_calloc(1, sizeof(*wish));
     *wish = (struct wish){when_ns, worker};

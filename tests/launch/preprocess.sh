@@ -217,11 +217,13 @@ grep -q 'stopped by Terminated' stderr || fail "stopped: $(cat stderr)"
 
 # A signal ends a line without an end, and the wait for a pipe's writer.
 for input in /dev/zero slow; do
-    "$preprocess" -i $input -o endless >stdout 2>stderr &
+    timeout --foreground --preserve-status -k $((20 * TIME_SCALE)) \
+        $((60 * TIME_SCALE)) "$preprocess" -i $input -o endless >stdout 2>stderr &
     pid=$!
     # Until it handles SIGTERM, bit 14 of its caught signals.
     for _ in $(seq $((400 * TIME_SCALE))); do
-        caught=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$pid/status")
+        caught=$(sed -n 's/^SigCgt:[[:space:]]*//p' \
+            "/proc/$(pgrep -P $pid -x mtlm-preprocess)/status" 2>/dev/null)
         [ $((0x${caught:-0} & 0x4000)) -eq 0 ] || break
         sleep 0.05
     done

@@ -51,7 +51,6 @@ refuse 2 'is a part of mtlm-dag: '
 simulate
 grep -q 'engine .*StarPU in virtual time, policy prio: [-+]0\.[01]. %' out \
     || fail "prio: $(cat out err)"
-[ ! -s err ] || fail "prio says: $(cat err)"
 cp out first
 simulate
 cmp -s first out || fail "two runs differ"
@@ -146,7 +145,7 @@ export STARPU_SCHED_LIB=./facts.so
 FACTS='1 4 1 1 8 1 1' STARPU_SCHED=facts simulate
 grep -q '^engine .*policy facts: ' out || fail "facts: $(cat out err)"
 # What a policy prints is seen; and that a library has no stamp.
-[ "$(cat err)" = 'facts hold' ] || fail "facts says: $(cat err)"
+[ "$(grep -c '^facts hold$' err)" -eq 1 ] || fail "facts says: $(cat err)"
 sed '/^MTLM_POLICY_PLUGIN/d' "$srcdir/tests/mpi/policy_facts.c" >bare.c
 # shellcheck disable=SC2046 # several words
 $(of CC) -shared -fPIC -Iinclude $(of STARPU_SIMGRID_CFLAGS) -o bare.so bare.c \
@@ -168,7 +167,7 @@ for name in astray lost; do
     STARPU_SCHED_LIB=./mistakes.so STARPU_SCHED=$name simulate
     refuse 2 "the scheduling policy $name has given " ', which cannot run the task'
 done
-# The last call of mtlm_policy_ask_again() counts; the end waits for none.
+# The end waits for no call of mtlm_policy_ask_again().
 sed -e 's/"withhold"/"far"/' -e 's/if (!node .*/(void) node;/' \
     -e 's/^    return NULL;/    mtlm_policy_ask_again(starpu_worker_get_id_check(), INT64_MAX);\
 &/' withhold.c >far.c

@@ -7,10 +7,22 @@ import subprocess
 import sys
 import time
 import unittest
+from unittest import mock
 
 sys.dont_write_bytecode = True
 
-from campaign_folder import GRID, SCRIPT, Folder, build, campaign  # noqa: E402
+from campaign_folder import (  # noqa: E402
+    GRID,
+    SCRIPT,
+    Folder,
+    build,
+    campaign,
+    source,
+)
+
+sys.path.insert(0, os.path.join(source, "perf"))
+
+from bench import campaign_grid, campaign_store  # noqa: E402
 
 # Popen of a busy machine: it returns long after the program has begun.
 LATE = """\
@@ -295,13 +307,20 @@ class Refused(Folder):
         self.assertIn("with other policies", refuses(STARPU_SCHED_LIB=SCRIPT))
         self.assertIn("none.so: No such file or directory",
                       refuses(STARPU_SCHED_LIB="none.so"))
-        small = small.replace("A test", "A test\nhow = simulate")
-        self.out = os.path.join(self.work, "simulated")
-        self.assertEqual(campaign(self.grid(small), self.out, "--build",
-                                  other)[0], 0)
-        with open(os.path.join(other, "mtlm-dag-sim"), "w"):
-            pass
-        self.assertIn("with other program", refuses("--build", other))
+
+    def test_a_simulator_counts_where_a_policy_needs_it(self):
+        found = {}
+        for policies in "prio mtlm", "prio eager":
+            text = GRID.replace("prio mtlm", policies).replace(
+                "A test", "A test\nhow = simulate")
+            program = mock.Mock()
+            program.digest.side_effect = lambda name="mtlm-dag": name
+            program.version.return_value = "1"
+            store = campaign_store.Store(
+                self.out, campaign_grid.read(self.grid(text)), program)
+            found[policies] = store.identity["program"]
+        self.assertEqual(found["prio mtlm"], ["1", "mtlm-dag"])
+        self.assertEqual(found["prio eager"], ["1", "mtlm-dag", "mtlm-dag-sim"])
 
 
 if __name__ == "__main__":

@@ -218,9 +218,9 @@ struct mtlm_policy_slots {
 struct mtlm_policy_slots mtlm_policy_slots(int rank, int chunk);
 
 /* Makes StarPU call pop_task() for a worker at when_ns, though no task becomes
- * ready.  Replaces the worker's last call.  In a real run a worker that sleeps
- * already looks a millisecond late at most.  Does nothing where StarPU was
- * built with --enable-blocking-drivers. */
+ * ready.  Replaces the worker's last call; INT64_MAX: never.  In a real run a
+ * worker that sleeps already looks a millisecond late at most.  Does nothing
+ * where StarPU was built with --enable-blocking-drivers. */
 void mtlm_policy_ask_again(unsigned worker, int64_t when_ns);
 
 enum mtlm_policy_state {
