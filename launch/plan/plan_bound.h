@@ -17,10 +17,9 @@ const char *mtlm_plan_bound_of(const struct mtlm_program_config *config);
 
 /* Prints the largest lower bound of every schedule that needs no more memory
  * than the plan, or than config->act_mem; mtlm_plan_bound_of() says which
- * schedules.  path: also writes the proof to this
- * file; NULL: does not.  Returns -1 and sets *err if a rank has several
- * workers, if no program proves anything to write, or if the file cannot be
- * written. */
+ * schedules.  path: also writes the proof to this file; NULL: does not.
+ * Returns -1 and sets *err if a rank has several workers, if no program proves
+ * anything to write, or if the file cannot be written. */
 int mtlm_plan_bound(const struct mtlm_program_config *config,
                     const struct mtlm_work *work,
                     const struct mtlm_evaluation *evaluation, const char *path,

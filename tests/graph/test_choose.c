@@ -196,20 +196,28 @@ static double need(const struct mtlm_wish *wish, int tp, int pp, int micro)
     return bytes;
 }
 
+/* The work of a sample is large enough for ranks to share a layer. */
+static struct mtlm_wish large_wish(void)
+{
+    struct mtlm_wish wish = small_wish();
+
+    wish.config.model.hidden_size = 512;
+    wish.config.model.ffn_hidden_size = 2048;
+    wish.config.model.seq_length = wish.config.model.max_positions = 256;
+    wish.micro_batch_free = false;
+    return wish;
+}
+
 /* Where the work is large enough, ranks that share each layer beat a pipeline
  * with too few microbatches, and lose against one with many where machines
  * are far apart. */
 static void test_few_microbatches_are_no_work_for_a_pipeline(void **state)
 {
-    struct mtlm_wish wish = small_wish();
+    struct mtlm_wish wish = large_wish();
     struct mtlm_choice choice;
 
     (void) state;
-    wish.config.model.hidden_size = 512;
-    wish.config.model.ffn_hidden_size = 2048;
-    wish.config.model.seq_length = wish.config.model.max_positions = 256;
     wish.config.micro_batch = 1;
-    wish.micro_batch_free = false;
     wish.global_batch = 1;
     choice = choose(&wish, 2, 2, 1e12);
     assert_choice(choice, 2, 1, 1, 1, true);
@@ -222,15 +230,11 @@ static void test_few_microbatches_are_no_work_for_a_pipeline(void **state)
  * share each layer, in less than twice the time. */
 static void test_layouts_are_compared_by_the_time_of_a_sample(void **state)
 {
-    struct mtlm_wish wish = small_wish();
+    struct mtlm_wish wish = large_wish();
     struct mtlm_choice choice;
 
     (void) state;
-    wish.config.model.hidden_size = 512;
-    wish.config.model.ffn_hidden_size = 2048;
-    wish.config.model.seq_length = wish.config.model.max_positions = 256;
     wish.config.micro_batch = 16;
-    wish.micro_batch_free = false;
     wish.global_batch = 0;
     choice = choose(&wish, 2, 2, 1e12);
     assert_choice(choice, 1, 1, 2, 16, true);
