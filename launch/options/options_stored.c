@@ -9,8 +9,7 @@
 #include "launch/options/options_note.h"
 #include "launch/options/options_settled.h"
 #include "launch/options/options_stored.h"
-#include "models/text/blend_list.h"
-#include "runtime/file/disk.h"
+#include "launch/options/options_stored_paths.h"
 #include "runtime/file/json_file.h"
 
 /* Options that decide the tensors and their meaning. */
@@ -58,9 +57,6 @@ static const enum mtlm_option_id of_run[] = {
     MTLM_OPT_PREDICTIONS,
     MTLM_OPT_SEEDS};
 
-static const enum mtlm_option_id of_paths[] = {
-    MTLM_OPT_VOCAB_FILE, MTLM_OPT_MERGE_FILE, MTLM_OPT_TOKENIZER_MODEL};
-
 /* Options that are stored whether given or not: a batch that follows from the
  * layout would change with the layout; lists may come from a file. */
 static const enum mtlm_option_id always[] = {
@@ -73,8 +69,7 @@ enum {
     OF_SAMPLES = sizeof(of_samples) / sizeof(of_samples[0]),
     RESOLVED = sizeof(resolved) / sizeof(resolved[0]),
     OF_RUN = sizeof(of_run) / sizeof(of_run[0]),
-    ALWAYS = sizeof(always) / sizeof(always[0]),
-    OF_PATHS = sizeof(of_paths) / sizeof(of_paths[0])
+    ALWAYS = sizeof(always) / sizeof(always[0])
 };
 
 static bool is_among(enum mtlm_option_id option,
@@ -136,41 +131,6 @@ static bool is_other(enum mtlm_option_id option)
     }
 }
 
-/* Whether the option's value names files. */
-static bool names_files(enum mtlm_option_id option)
-{
-    return mtlm_option_table[option].type == MTLM_OPTION_WORDS
-           || is_among(option, of_paths, OF_PATHS);
-}
-
-/* The text with paths from the root; NULL: the option, read again, would not
- * have these paths.  The caller frees the text. */
-static char *absolute_paths(enum mtlm_option_id option, const char *text)
-{
-    char *path = mtlm_option_table[option].type == MTLM_OPTION_WORDS
-                     ? mtlm_blend_list_absolute(text)
-                     : mtlm_disk_absolute(text);
-
-    if (path && mtlm_option_value_fits(option, path))
-        return path;
-    free(path);
-    return NULL;
-}
-
-/* The option's value, with paths from the root where the option can have them.
- * The caller frees the text. */
-static char *stored_value(const struct mtlm_options *options,
-                          enum mtlm_option_id option)
-{
-    char *text = mtlm_option_value_text(options, option);
-    char *path = names_files(option) ? absolute_paths(option, text) : NULL;
-
-    if (!path)
-        return text;
-    free(text);
-    return path;
-}
-
 /* Whether a checkpoint of this job has the option among the others. */
 static bool is_stored(const struct mtlm_options *options,
                       enum mtlm_option_id option)
@@ -190,35 +150,20 @@ json_t *mtlm_options_stored_others(const struct mtlm_options *options)
 
         if (!is_stored(options, i))
             continue;
-        text = stored_value(options, i);
+        text = mtlm_options_stored_path_text(options, i);
         json_object_set_new(others, mtlm_option_name(i), json_string(text));
         free(text);
     }
     return others;
 }
 
-/* Notes that the checkpoint keeps the option's paths as they are given. */
-static void note_relative(struct mtlm_options *options,
-                          enum mtlm_option_id option)
-{
-    char *text = mtlm_option_value_text(options, option);
-    char *path = absolute_paths(option, text);
-
-    if (!path)
-        mtlm_options_note(options,
-                          "--save stores --%s as it is given, because an "
-                          "option cannot hold the path of this directory; "
-                          "--load finds the files from here only",
-                          mtlm_option_name(option));
-    free(path);
-    free(text);
-}
-
 int mtlm_options_stored_check(struct mtlm_options *options,
                               struct mtlm_error *err)
 {
     for (int i = 0; i < MTLM_OPTION_COUNT; i++) {
-        char *text = is_stored(options, i) ? stored_value(options, i) : NULL;
+        char *text = is_stored(options, i)
+                         ? mtlm_options_stored_path_text(options, i)
+                         : NULL;
         json_t *json = text ? json_string(text) : json_null();
         const bool fits = json != NULL;
 
@@ -229,8 +174,8 @@ int mtlm_options_stored_check(struct mtlm_options *options,
                                   "the path of --%s is not UTF-8, and --save "
                                   "stores the path in the checkpoint",
                                   mtlm_option_name(i));
-        if (is_stored(options, i) && names_files(i))
-            note_relative(options, i);
+        if (is_stored(options, i))
+            mtlm_options_stored_path_note(options, i);
     }
     return 0;
 }
@@ -291,31 +236,6 @@ static bool is_taken(const struct mtlm_options *o, enum mtlm_option_id option)
     return !mtlm_options_settled(o, option);
 }
 
-/* Whether a file of the checkpoint's tokenizer is elsewhere now: the type and
- * the other files, of which the option is one, stay. */
-static bool is_of_moved_tokenizer(const struct mtlm_options *o,
-                                  enum mtlm_option_id option,
-                                  const json_t *others)
-{
-    bool moved = false;
-
-    if ((option != MTLM_OPT_TOKENIZER_TYPE
-         && !is_among(option, of_paths, OF_PATHS))
-        || mtlm_options_source(o, option) > MTLM_SOURCE_CHECKPOINT
-        || mtlm_options_source(o, MTLM_OPT_TOKENIZER_TYPE)
-               > MTLM_SOURCE_CHECKPOINT)
-        return false;
-    for (int i = 0; i < OF_PATHS; i++) {
-        const bool given =
-            mtlm_options_source(o, of_paths[i]) > MTLM_SOURCE_CHECKPOINT;
-
-        if (given && !json_object_get(others, mtlm_option_name(of_paths[i])))
-            return false; /* files of another tokenizer */
-        moved = moved || given;
-    }
-    return moved;
-}
-
 static int take_settings(struct mtlm_options *options,
                          const enum mtlm_option_id *list, int n,
                          const json_t *settings, const char *path,
@@ -357,7 +277,7 @@ int mtlm_options_stored_take(struct mtlm_options *options,
             continue;
         }
         moved = !is_taken(options, option);
-        if (moved && !is_of_moved_tokenizer(options, option, others))
+        if (moved && !mtlm_options_stored_path_moved(options, option, others))
             continue;
         if (set_value(options, option, text, path, err) < 0)
             return -1;
