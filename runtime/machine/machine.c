@@ -153,8 +153,9 @@ static int refuse_workers(const struct starpu_conf *conf, bool messages,
         conf->ncpus, messages ? ", and one for --comm-node task" : "");
 }
 
-/* With messages as tasks the communication thread submits tasks.  The thread
- * must not wait for tasks to end: it ends them itself. */
+/* A thread that submits tasks must not wait for tasks to end.  Ranks that wait
+ * have not posted the same collectives, and may wait for each other.  The
+ * communication thread, which submits messages as tasks, ends tasks itself. */
 static void allow_any_number_of_tasks(void)
 {
     unsetenv("STARPU_LIMIT_MAX_SUBMITTED_TASKS");
@@ -267,8 +268,7 @@ int mtlm_machine_start(const struct mtlm_machine_config *config,
     setenv("STARPU_SILENT", "1", 0);
     if (config->shared)
         setenv("STARPU_WORKERS_NOBIND", "1", 0);
-    if (messages)
-        allow_any_number_of_tasks();
+    allow_any_number_of_tasks();
     name_trace(config->rank);
     epilogues = config->epilogues;
     rc = starpu_init(&conf);

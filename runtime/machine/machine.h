@@ -36,7 +36,9 @@ struct mtlm_machine_config {
 };
 
 /* Starts StarPU; the caller stops the machine.  Refuses an unknown policy, with
- * the list of known ones, and a GPU that StarPU has no room for. */
+ * the list of known ones, and a GPU that StarPU has no room for.  Takes
+ * StarPU's limits of submitted tasks out of the environment
+ * (STARPU_LIMIT_MAX_SUBMITTED_TASKS, _MIN_): they could block a rank. */
 int mtlm_machine_start(const struct mtlm_machine_config *config,
                        struct mtlm_error *err);
 

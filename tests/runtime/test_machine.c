@@ -9,11 +9,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <starpu.h>
 
 #include "runtime/machine/machine.h"
+#include "tests/runtime/child.h"
 
 /* The worker's GPU is refused before StarPU or CUDA is asked. */
 static void assert_refuses(int gpu, const char *word)
@@ -78,9 +81,56 @@ static void test_a_second_context_leaves_the_name_of_the_policy(void **state)
     mtlm_machine_stop();
 }
 
+static _Atomic bool released;
+
+static void await_release(void *buffers[], void *arg)
+{
+    (void) buffers, (void) arg;
+    while (!released)
+        usleep(1000);
+}
+
+static struct starpu_codelet codelet = {.cpu_funcs = {await_release},
+                                        .cpu_funcs_name = {"await_release"},
+                                        .name = "await_release"};
+
+/* No task ends before all are submitted. */
+static int submit_many(const void *unused)
+{
+    const struct mtlm_machine_config config = {
+        .workers = 1, .gpu = -1, .shared = true};
+    struct mtlm_error err;
+
+    (void) unused;
+    setenv("STARPU_LIMIT_MAX_SUBMITTED_TASKS", "2", 1);
+    setenv("STARPU_LIMIT_MIN_SUBMITTED_TASKS", "1", 1);
+    if (mtlm_machine_start(&config, &err) < 0)
+        return 1;
+    for (int i = 0; i < 8; i++)
+        if (starpu_task_insert(&codelet, 0) != 0)
+            return 2;
+    released = true;
+    starpu_task_wait_for_all();
+    mtlm_machine_stop();
+    return 42;
+}
+
+/* Else ranks would wait for each other: not all have posted the same. */
+static void test_variables_do_not_block_who_submits(void **state)
+{
+    char text[256];
+    const int status = child_status(submit_many, NULL, text);
+
+    (void) state;
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 42);
+}
+
 int main(void)
 {
+    /* A process without StarPU comes first. */
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_variables_do_not_block_who_submits),
         cmocka_unit_test(test_a_gpu_beyond_those_of_starpu_is_refused),
         cmocka_unit_test(test_a_gpu_has_one_worker),
         cmocka_unit_test(test_variables_do_not_change_the_workers),
