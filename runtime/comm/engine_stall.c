@@ -108,15 +108,19 @@ void mtlm_engine_stall_note(struct mtlm_engine *engine, bool event)
 
 void mtlm_engine_describe(struct mtlm_engine *engine, char *text, size_t n)
 {
+    char awaited[48] = "";
+    int64_t number;
+
     pthread_mutex_lock(&engine->mutex);
+    number = mtlm_sequencer_awaited(&engine->sequencer);
+    if (number >= 0)
+        snprintf(awaited, sizeof(awaited), ", waiting for number %" PRId64,
+                 number);
     snprintf(text, n,
              "%" PRId64 " of %" PRId64 " messages done, %d being transferred "
              "(%d of them collectives), %d collectives ready but not their "
-             "turn, waiting for number %" PRId64,
+             "turn%s",
              engine->finished, engine->posted, engine->flying.n,
-             engine->collectives_flying, engine->sequencer.ready.n,
-             engine->sequencer.leader
-                 ? mtlm_numbers_first(&engine->sequencer.cross)
-                 : mtlm_numbers_first(&engine->sequencer.tickets));
+             engine->collectives_flying, engine->sequencer.ready.n, awaited);
     pthread_mutex_unlock(&engine->mutex);
 }

@@ -110,10 +110,20 @@ static struct mtlm_transfer *next_of_tickets(struct mtlm_sequencer *sequencer)
     return NULL;
 }
 
+/* Whether this rank decides: a plan makes no leader. */
+static bool leads(const struct mtlm_sequencer *sequencer)
+{
+    return sequencer->order == MTLM_ORDER_BY_LEADER && sequencer->leader;
+}
+
 struct mtlm_transfer *mtlm_sequencer_next(struct mtlm_sequencer *sequencer)
 {
-    const bool leads =
-        sequencer->order == MTLM_ORDER_BY_LEADER && sequencer->leader;
+    return leads(sequencer) ? next_of_leader(sequencer)
+                            : next_of_tickets(sequencer);
+}
 
-    return leads ? next_of_leader(sequencer) : next_of_tickets(sequencer);
+int64_t mtlm_sequencer_awaited(const struct mtlm_sequencer *sequencer)
+{
+    return mtlm_numbers_first(leads(sequencer) ? &sequencer->cross
+                                               : &sequencer->tickets);
 }

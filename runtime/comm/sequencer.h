@@ -44,4 +44,8 @@ void mtlm_sequencer_post(struct mtlm_sequencer *sequencer, int64_t number,
  * yet. */
 struct mtlm_transfer *mtlm_sequencer_next(struct mtlm_sequencer *sequencer);
 
+/* Returns the number of the collective that holds up others: of a leader the
+ * next one across groups, else the next one in the order; -1: none. */
+int64_t mtlm_sequencer_awaited(const struct mtlm_sequencer *sequencer);
+
 #endif /* MTLM_SEQUENCER_H */

@@ -40,9 +40,26 @@ static int complaints(void)
     return n;
 }
 
+/* The report names the number that a plan waits for, on all ranks, and none
+ * where nothing is waited for. */
+static void describe_a_plan(void)
+{
+    static const int order[] = {1, 0};
+    char text[256];
+
+    start_engine(MTLM_ORDER_PLANNED, 0, NULL);
+    mtlm_engine_describe(engine, text, sizeof(text));
+    expect(!strstr(text, "number"), "nothing is waited for: %s", text);
+    mtlm_engine_order(engine, order, 2);
+    mtlm_engine_describe(engine, text, sizeof(text));
+    expect(strstr(text, "waiting for number 1"), "number 1: %s", text);
+    stop_engine();
+}
+
 int main(int argc, char **argv)
 {
     setup(&argc, &argv, 2, 1, 60);
+    describe_a_plan();
     snprintf(path, sizeof(path), "silence.%d.%ld", rank, (long) getpid());
     expect(freopen(path, "w", stderr) != NULL, "cannot write %s", path);
     handle = mtlm_data_register(&value, 1, MTLM_F64, "value");

@@ -171,6 +171,31 @@ static void test_a_plan_covers_what_is_posted_next(void **state)
     mtlm_sequencer_destroy(&s);
 }
 
+/* A plan makes no leader: the next number of the order holds up others. */
+static void test_what_is_awaited_has_a_number(void **state)
+{
+    static const int plan[] = {1, 0};
+    struct mtlm_sequencer s;
+
+    (void) state;
+    mtlm_sequencer_create(&s, MTLM_ORDER_PLANNED, true);
+    assert_int_equal(mtlm_sequencer_awaited(&s), -1);
+    mtlm_sequencer_plan(&s, 0, plan, 2);
+    assert_int_equal(mtlm_sequencer_awaited(&s), 1);
+    mtlm_sequencer_destroy(&s);
+    mtlm_sequencer_create(&s, MTLM_ORDER_BY_LEADER, true);
+    mtlm_sequencer_post(&s, 0, MTLM_GROUP_TP);
+    assert_int_equal(mtlm_sequencer_awaited(&s), -1);
+    mtlm_sequencer_post(&s, 1, MTLM_GROUP_WORLD);
+    assert_int_equal(mtlm_sequencer_awaited(&s), 1);
+    mtlm_sequencer_destroy(&s);
+    mtlm_sequencer_create(&s, MTLM_ORDER_BY_LEADER, false);
+    assert_int_equal(mtlm_sequencer_awaited(&s), -1);
+    mtlm_numbers_push(&s.tickets, 4);
+    assert_int_equal(mtlm_sequencer_awaited(&s), 4);
+    mtlm_sequencer_destroy(&s);
+}
+
 /* --- the queues --------------------------------------------------------- */
 
 static void test_numbers_come_out_in_order_under_wrap_around(void **state)
@@ -246,6 +271,7 @@ int main(void)
         cmocka_unit_test(test_cross_group_collectives_wait_for_earlier_ones),
         cmocka_unit_test(test_follower_issues_in_ticket_order_only),
         cmocka_unit_test(test_a_plan_covers_what_is_posted_next),
+        cmocka_unit_test(test_what_is_awaited_has_a_number),
         cmocka_unit_test(test_numbers_come_out_in_order_under_wrap_around),
         cmocka_unit_test(test_numbers_do_not_grow_without_need),
         cmocka_unit_test(test_a_queue_goes_on_after_its_last_was_taken),
