@@ -16,7 +16,6 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/standard_output.h"
 #include "runtime/comm/activity.h"
-#include "runtime/file/disk.h"
 #include "runtime/machine/background.h"
 
 struct mtlm_saver {
@@ -51,7 +50,6 @@ struct mtlm_saver *mtlm_saver_create(struct mtlm_job *job)
     s = mtlm_calloc(1, sizeof(*s));
     s->job = job;
     s->thread = mtlm_background_create();
-    mtlm_disk_on_call(mtlm_activity_disk_call);
     mtlm_checkpoint_to_save(job->program, &s->list);
     return s;
 }
@@ -78,7 +76,6 @@ void mtlm_saver_destroy(struct mtlm_saver *s)
         return;
     await_files(s);
     mtlm_background_destroy(s->thread);
-    mtlm_disk_on_call(NULL);
     mtlm_checkpoint_tensors_free(&s->list);
     free(s);
 }

@@ -9,6 +9,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/comm/activity.h"
+#include "runtime/file/disk.h"
 #include "runtime/machine/machine.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards these: */
@@ -17,12 +18,13 @@ static struct {
     char what[200];
     int64_t since_ns;
 } wait[MTLM_WAITER_COUNT];
-static int64_t main_cpu_ns; /* processor time of the main thread, last seen */
+static int64_t main_cpu_ns;  /* processor time of the main thread, last seen */
+static int offload_requests; /* under way */
 
 static _Atomic int64_t progress_ns; /* time of this rank's last progress */
 static _Atomic int64_t begun;       /* tasks */
 static _Atomic int64_t tasks;       /* that have ended */
-static _Atomic bool at_disk;        /* a thread works at the disk */
+static _Atomic bool at_disk;        /* a thread works at a checkpoint */
 static _Atomic int64_t disk_ns;     /* last return of a call of the disk */
 
 static clockid_t main_clock;
@@ -35,9 +37,15 @@ static int64_t cpu_ns(clockid_t clock)
     return (int64_t) t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+static void note_disk_call(void)
+{
+    disk_ns = mtlm_now_ns();
+}
+
 void mtlm_activity_start(void)
 {
     pthread_getcpuclockid(pthread_self(), &main_clock);
+    mtlm_disk_on_call(note_disk_call);
     mtlm_activity_progress();
 }
 
@@ -98,9 +106,21 @@ void mtlm_activity_at_disk(bool is)
     at_disk = is;
 }
 
-void mtlm_activity_disk_call(void)
+void mtlm_activity_offload_begin(void)
 {
-    disk_ns = mtlm_now_ns();
+    pthread_mutex_lock(&mutex);
+    /* The time of a request that hangs already goes on. */
+    if (offload_requests++ == 0)
+        note_disk_call();
+    pthread_mutex_unlock(&mutex);
+}
+
+void mtlm_activity_offload_end(void)
+{
+    pthread_mutex_lock(&mutex);
+    offload_requests--;
+    note_disk_call();
+    pthread_mutex_unlock(&mutex);
 }
 
 /* Whether this rank has made progress since the last look; mutex held. */
@@ -108,7 +128,7 @@ static bool has_progressed(void)
 {
     int64_t used;
 
-    if (mtlm_machine_busy())
+    if (mtlm_machine_busy() || offload_requests > 0)
         return true;
     if (wait[MTLM_WAITER_MAIN].waits)
         return false;
@@ -133,6 +153,7 @@ struct mtlm_activity mtlm_activity_look(void)
         }
     /* In this order: a thread sets disk_ns before at_disk. */
     seen.disk_waits = wait[MTLM_WAITER_FILES].waits && at_disk;
+    seen.offload_waits = offload_requests > 0;
     seen.disk_ns = now - disk_ns;
     if (has_progressed())
         mtlm_activity_progress();

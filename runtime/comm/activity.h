@@ -10,6 +10,7 @@
  * (runtime/comm/watchdog.h) reads the notes.  A rank makes progress while
  *   - tasks run on its workers, or could run;
  *   - its communication engine finishes a message, or models a transfer;
+ *   - a request for offloaded state (runtime/disk/pieces.h) is under way;
  *   - its threads of the disk (runtime/disk/io.h) finish a load or a store;
  *   - its main thread ends a wait, or uses processor time outside a wait: data
  *     preparation, measurements, writing of files.  A main thread that hangs in
@@ -47,25 +48,30 @@ void mtlm_activity_task_begin(void);
 /* A task of a worker has ended. */
 void mtlm_activity_task_end(void);
 
-/* A thread begins (is = true) or ends work at the disk; one thread at a time.
- * The thread need not be the one that waits for files. */
+/* A thread begins (is = true) or ends work at the disk of checkpoints; one
+ * thread at a time.  The thread need not be the one that waits for files. */
 void mtlm_activity_at_disk(bool is);
 
-/* A system call on a file has returned. */
-void mtlm_activity_disk_call(void);
+/* A thread begins a request for offloaded state; any number of threads. */
+void mtlm_activity_offload_begin(void);
+
+/* A request for offloaded state ends. */
+void mtlm_activity_offload_end(void);
 
 /* --- for the watchdog ---------------------------------------------------- */
 
 /* What the notes say at one moment. */
 struct mtlm_activity {
-    bool waits;        /* some thread waits */
-    char what[200];    /* for this */
-    int64_t waited_ns; /* since then; 0 when no thread waits */
-    bool disk_waits;   /* a wait for files, with a thread at the disk */
-    int64_t disk_ns;   /* time since the last return of a call of the disk */
+    bool waits;         /* some thread waits */
+    char what[200];     /* for this */
+    int64_t waited_ns;  /* since then; 0 when no thread waits */
+    bool disk_waits;    /* a wait for files, with a thread at the disk */
+    bool offload_waits; /* a request for offloaded state is under way */
+    int64_t disk_ns;    /* time since the last return of a call of the disk */
 };
 
-/* Takes the calling thread as the main thread. */
+/* Takes the calling thread as the main thread.  From now on calls of the disk
+ * are noted (mtlm_disk_on_call()). */
 void mtlm_activity_start(void);
 
 /* Returns the number of tasks that have begun. */

@@ -98,16 +98,27 @@ static void judge_ranks(const char *what, double waited_s)
     }
 }
 
+/* After a signal a checkpoint still gets all the time that a disk may take:
+ * without the checkpoint the work is lost. */
 static void judge_disk(const struct mtlm_activity *seen)
 {
-    char why[80];
+    const bool hurries =
+        seen->offload_waits && mtlm_stop_requested() >= MTLM_STOP_SIGNAL;
+    const int deadlines = hurries ? 1 : MTLM_DISK_DEADLINES;
+    char why[80] = "a signal asks the job to stop";
 
-    if (!seen->disk_waits || seen->disk_ns / MTLM_DISK_DEADLINES <= limit_ns)
+    if ((!seen->disk_waits && !seen->offload_waits)
+        || seen->disk_ns / deadlines <= limit_ns)
         return;
-    snprintf(why, sizeof(why),
-             "a call of the disk may take %d times the deadline",
-             MTLM_DISK_DEADLINES);
-    end_late_job(seen->disk_ns * 1e-9, "a call of the disk to return", why);
+    if (!hurries)
+        snprintf(why, sizeof(why),
+                 "a call of the disk may take %d times the deadline",
+                 MTLM_DISK_DEADLINES);
+    end_late_job(seen->disk_ns * 1e-9,
+                 seen->offload_waits
+                     ? "a call of the disk of --offload to return"
+                     : "a call of the disk to return",
+                 why);
 }
 
 /* Returns the longest time between the ends of two tasks so far, while workers

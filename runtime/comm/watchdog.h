@@ -16,6 +16,9 @@
  *   - a call of MPI does not return within the deadline;
  *   - this rank waits for files, and no call of the disk has returned for
  *     MTLM_DISK_DEADLINES times the deadline: the disk, or its server, is lost;
+ *   - a request for offloaded state is under way, also in a process alone, and
+ *     no call of the disk has returned for as long; after a signal, for the
+ *     deadline alone;
  *   - a signal asks the job to stop, tasks of this rank run or could run, and
  *     none ends within the deadline or MTLM_STUCK_S: a worker hangs;
  *   - tasks of this rank could run, but none runs or starts within the
@@ -40,7 +43,7 @@ enum { MTLM_START_RANKS = 16 };
 #define MTLM_WATCHDOG_S 600.0
 
 /* Starts the watchdog with a deadline in seconds; 0: MTLM_WATCHDOG_S.  Called
- * by the main thread. */
+ * by the main thread, before MPI starts. */
 void mtlm_watchdog_start(double seconds);
 
 /* Ends the watchdog.  Does nothing where none was started. */

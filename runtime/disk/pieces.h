@@ -1,7 +1,8 @@
 #ifndef MTLM_PIECES_H
 #define MTLM_PIECES_H
 
-/* The pieces of a rank's offloaded state, wherever they live. */
+/* The pieces of a rank's offloaded state, wherever they live.  The watchdog
+ * knows of each request to a file (runtime/comm/activity.h). */
 
 #include "runtime/disk/host_pieces.h"
 #include "runtime/file/offload_file.h"

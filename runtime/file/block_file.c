@@ -18,6 +18,9 @@
  * pwrite(). */
 enum { RINGS = 2 };
 
+/* Most bytes of a call: a disk that works returns often. */
+enum { CHUNK = 16 << 20 };
+
 struct mtlm_block_file {
     int fd;
     atomic_bool direct;
@@ -140,9 +143,11 @@ static int transfer_by_calls(struct mtlm_block_file *file, bool writes,
 {
     while (bytes > 0) {
         const bool direct = file->direct;
-        const ssize_t n = writes ? pwrite(file->fd, memory, bytes, offset)
-                                 : pread(file->fd, memory, bytes, offset);
+        const size_t part = bytes < CHUNK ? bytes : CHUNK;
+        const ssize_t n = writes ? pwrite(file->fd, memory, part, offset)
+                                 : pread(file->fd, memory, part, offset);
 
+        mtlm_disk_note_call();
         if (n < 0 && (errno == EINTR || gives_up_direct(file, direct)))
             continue;
         if (n == 0)

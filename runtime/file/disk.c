@@ -21,7 +21,7 @@ void mtlm_disk_on_call(void (*done)(void))
     on_call = done;
 }
 
-static void note_call(void)
+void mtlm_disk_note_call(void)
 {
     const int reason = errno;
 
@@ -37,7 +37,7 @@ int mtlm_disk_open(const char *path, int flags)
     do
         fd = open(path, flags | O_CLOEXEC, 0666);
     while (fd < 0 && errno == EINTR);
-    note_call();
+    mtlm_disk_note_call();
     return fd;
 }
 
@@ -56,7 +56,7 @@ int mtlm_disk_write(int fd, const void *data, size_t bytes)
     while (bytes > 0) {
         const ssize_t n = write(fd, p, bytes);
 
-        note_call();
+        mtlm_disk_note_call();
         if (n < 0 && errno == EINTR)
             continue;
         if (n == 0)
@@ -95,7 +95,7 @@ int mtlm_disk_sync(int fd)
     do
         rc = fsync(fd);
     while (rc < 0 && errno == EINTR);
-    note_call();
+    mtlm_disk_note_call();
     return rc < 0 && errno == EINVAL ? 0 : rc;
 }
 

@@ -10,9 +10,12 @@
 /* System calls on files, restarted after signals and partial writes.  They
  * return -1 with errno. */
 
-/* Sets a function that is called after each open(), write() and fsync(), by the
- * thread that made the call; NULL: none. */
+/* Sets a function that is called after each open(), write() and fsync(), and by
+ * mtlm_disk_note_call(), by the thread that made the call; NULL: none. */
 void mtlm_disk_on_call(void (*done)(void));
+
+/* Notes that another call on a file has returned.  Keeps errno. */
+void mtlm_disk_note_call(void);
 
 /* Opens a file, open(): a new file gets mode 0666; exec() closes the file. */
 int mtlm_disk_open(const char *path, int flags);

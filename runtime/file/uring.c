@@ -10,6 +10,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/memory.h"
+#include "runtime/file/disk.h"
 #include "runtime/file/uring.h"
 
 #ifdef HAVE_LIBURING
@@ -152,6 +153,7 @@ static void take_results(struct uring_transfer *t)
         n++;
     }
     io_uring_cq_advance(ring, n);
+    mtlm_disk_note_call();
 }
 
 int mtlm_uring_transfer(struct mtlm_uring *uring, int fd, bool writes,
