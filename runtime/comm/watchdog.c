@@ -35,7 +35,7 @@ static int64_t ended_tasks, ended_ns; /* of busy workers, unchanged since */
 static int64_t longest_ns;            /* between two ends of tasks */
 
 /* What the launcher says.  The thread reads no environment: others write it. */
-static int launched_rank, launched_size;
+static int launched_rank, launched_together;
 static bool joined;     /* MPI_Init() has returned */
 static bool start_said; /* that a rank is missing at the start */
 
@@ -181,11 +181,11 @@ static void judge_policy(void)
 }
 
 /* A rank that has left before MPI_Init(), or never starts, keeps the others
- * waiting: the first ranks say so once.  A process alone waits for nobody,
- * however long MPI_Init() takes. */
+ * waiting: the first ranks say so once.  A process alone, also in a script of
+ * Slurm, waits for nobody, however long MPI_Init() takes. */
 static void report_start(const struct mtlm_activity *seen)
 {
-    if (joined || start_said || launched_size == 1
+    if (joined || start_said || launched_together == 1
         || launched_rank >= MTLM_START_RANKS
         || seen->waited_ns < MTLM_START_S * 1e9)
         return;
@@ -256,7 +256,7 @@ void mtlm_watchdog_start(double seconds)
     stopping = false;
     turn_ns = mtlm_now_ns();
     launched_rank = mtlm_launcher_rank();
-    launched_size = mtlm_launcher_size();
+    launched_together = mtlm_launcher_together();
     mtlm_activity_start();
     if (pthread_create(&thread, NULL, run_watchdog, NULL) != 0)
         mtlm_fatal(__FILE__, __LINE__, "cannot start the watchdog");

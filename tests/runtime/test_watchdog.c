@@ -1,5 +1,5 @@
-/* The watchdog: a disk that works is progress, a disk that hangs ends the
- * job. */
+/* The watchdog: a disk that works is progress, a disk that hangs ends the job,
+ * and a process alone misses nobody. */
 
 #include "config.h"
 
@@ -218,6 +218,45 @@ static void test_a_disk_that_hangs_ends_the_job(void **state)
     }
 }
 
+/* ---- the start ---- */
+
+static const int64_t late_ns = INT64_C(20000000000);
+
+/* A process of a Slurm job of four, one of *arg that were started together,
+ * whose MPI_Init() takes longer than the deadline. */
+static int wait_for_the_start(const void *arg)
+{
+    static const char *const others[] = {"OMPI_COMM_WORLD_RANK",
+                                         "OMPI_COMM_WORLD_SIZE", "PMI_RANK",
+                                         "PMI_SIZE", "PMIX_RANK"};
+
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        unsetenv(others[i]);
+    setenv("SLURM_PROCID", "0", 1);
+    setenv("SLURM_NTASKS", "4", 1);
+    setenv("SLURM_STEP_NUM_TASKS", arg, 1);
+    mtlm_watchdog_start(2 * MTLM_START_S);
+    mtlm_activity_wait_begin(MTLM_WAITER_MAIN, "all ranks to start");
+    mtlm_activity_shift(-late_ns); /* the wait began earlier */
+    pause();
+    return 1;
+}
+
+static void test_a_process_alone_misses_no_rank(void **state)
+{
+    static const char *const together[] = {"1", "4"};
+
+    (void) state;
+    for (int i = 0; i < 2; i++) {
+        char text[256];
+        const int status = child_status(wait_for_the_start, together[i], text);
+
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), MTLM_EXIT_PEER);
+        assert_int_equal(strstr(text, "is missing") != NULL, i == 1);
+    }
+}
+
 static int start(void **state)
 {
     (void) state;
@@ -231,6 +270,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_disk_that_hangs_ends_the_job),
+        cmocka_unit_test(test_a_process_alone_misses_no_rank),
         cmocka_unit_test(test_a_load_under_way_is_progress),
         cmocka_unit_test(test_a_long_load_returns_often),
     };
