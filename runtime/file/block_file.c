@@ -24,8 +24,9 @@ enum { CHUNK = 16 << 20 };
 struct mtlm_block_file {
     int fd;
     atomic_bool direct;
-    int n_rings;           /* created */
-    pthread_mutex_t mutex; /* guards what follows */
+    atomic_bool refuses_rings; /* the system, which let the file create them */
+    int n_rings;               /* created */
+    pthread_mutex_t mutex;     /* guards what follows */
     struct mtlm_uring *idle[RINGS];
     int n_idle;
 };
@@ -123,7 +124,7 @@ bool mtlm_block_file_is_direct(const struct mtlm_block_file *file)
 
 bool mtlm_block_file_has_rings(const struct mtlm_block_file *file)
 {
-    return file->direct && file->n_rings > 0;
+    return file->direct && file->n_rings > 0 && !file->refuses_rings;
 }
 
 /* ---- reads and writes ---- */
@@ -166,7 +167,7 @@ static struct mtlm_uring *take_ring(struct mtlm_block_file *file)
 {
     struct mtlm_uring *uring = NULL;
 
-    if (!file->direct)
+    if (!file->direct || file->refuses_rings)
         return NULL;
     pthread_mutex_lock(&file->mutex);
     if (file->n_idle > 0)
@@ -182,6 +183,21 @@ static void give_ring(struct mtlm_block_file *file, struct mtlm_uring *uring)
     pthread_mutex_unlock(&file->mutex);
 }
 
+/* Returns whether a transfer by a ring that failed is to be made again by
+ * calls.  A system may allow rings and refuse their requests.  Where the file
+ * is the reason, the calls fail as well, and say so. */
+static bool gives_up_rings(struct mtlm_block_file *file)
+{
+    static const int reasons[] = {EINVAL, EPERM, EACCES, EOPNOTSUPP, ENOSYS};
+
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+        if (errno == reasons[i]) {
+            file->refuses_rings = true;
+            return true;
+        }
+    return false;
+}
+
 int mtlm_block_file_transfer(struct mtlm_block_file *file, bool writes,
                              void *memory, int64_t bytes, int64_t offset)
 {
@@ -192,7 +208,7 @@ int mtlm_block_file_transfer(struct mtlm_block_file *file, bool writes,
         return transfer_by_calls(file, writes, memory, bytes, offset);
     rc = mtlm_uring_transfer(uring, file->fd, writes, memory, bytes, offset);
     give_ring(file, uring);
-    if (rc < 0 && gives_up_direct(file, true))
+    if (rc < 0 && gives_up_rings(file))
         return transfer_by_calls(file, writes, memory, bytes, offset);
     return rc;
 }

@@ -29,7 +29,8 @@ void mtlm_block_file_destroy(struct mtlm_block_file *file);
 /* Returns whether I/O bypasses the system's cache of pages. */
 bool mtlm_block_file_is_direct(const struct mtlm_block_file *file);
 
-/* Returns whether I/O goes by io_uring. */
+/* Returns whether I/O goes by io_uring.  A system that refuses a request of
+ * io_uring turns it off for the file. */
 bool mtlm_block_file_has_rings(const struct mtlm_block_file *file);
 
 /* Reads or writes all bytes at offset.  Memory, bytes and offset are multiples

@@ -15,12 +15,15 @@
 
 #include <cmocka.h>
 
+#include "runtime/file/block_file.h"
 #include "runtime/file/disk.h"
 #include "runtime/file/uring.h"
 
 #ifdef HAVE_LIBURING
 
+#include <fcntl.h>
 #include <liburing.h>
+#include <sys/mman.h>
 
 /* More requests than are under way at once, and a last one that is smaller. */
 enum { BYTES = (40 << 20) + 12288, BEGIN = 8192 };
@@ -237,9 +240,90 @@ static void test_a_bad_file_is_told(void **state)
     end(&f);
 }
 
+static int reason; /* with which the system refuses a request */
+
+static int refuse_first(int result)
+{
+    return changed++ == 0 ? -reason : result;
+}
+
+/* Creates a file that goes by rings, or skips the test; sets *fd, the file's
+ * descriptor. */
+static struct mtlm_block_file *create_block_file(int *fd)
+{
+    struct mtlm_block_file *file;
+
+    *fd = dup(STDERR_FILENO); /* the lowest free one, which comes next */
+    close(*fd);
+    file = mtlm_block_file_create("/tmp", BYTES);
+    assert_non_null(file);
+    if (!mtlm_block_file_has_rings(file)) {
+        mtlm_block_file_destroy(file);
+        skip();
+    }
+    return file;
+}
+
+/* A system may allow rings, and no reads and writes by them. */
+static void test_what_a_ring_may_not_do_goes_by_calls(void **state)
+{
+    static const int reasons[] = {EPERM, EACCES, EOPNOTSUPP, ENOSYS};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+        int fd;
+        struct mtlm_block_file *file = create_block_file(&fd);
+        char *values = get_values(), *got = aligned_alloc(4096, BYTES);
+
+        assert_non_null(got);
+        reason = reasons[i];
+        changed = 0;
+        change = refuse_first;
+        assert_int_equal(mtlm_block_file_transfer(file, true, values, BYTES, 0),
+                         0);
+        change = NULL;
+        assert_true(changed > 0);
+        assert_false(mtlm_block_file_has_rings(file));
+        assert_true(mtlm_block_file_is_direct(file));
+        memset(got, 0, BYTES);
+        assert_int_equal(mtlm_block_file_transfer(file, false, got, BYTES, 0),
+                         0);
+        assert_memory_equal(got, values, BYTES);
+        mtlm_block_file_destroy(file);
+        free(values);
+        free(got);
+    }
+}
+
+/* The same errno, from a file that nobody may write to. */
+static void test_what_the_file_refuses_is_told(void **state)
+{
+    const int sealed = memfd_create("sealed", MFD_ALLOW_SEALING);
+    struct mtlm_block_file *file;
+    char *values;
+    int fd;
+
+    (void) state;
+    if (sealed < 0 || ftruncate(sealed, BYTES) < 0
+        || fcntl(sealed, F_ADD_SEALS, F_SEAL_WRITE) < 0)
+        skip();
+    change = NULL;
+    file = create_block_file(&fd);
+    values = get_values();
+    assert_int_equal(dup2(sealed, fd), fd);
+    assert_int_equal(mtlm_block_file_transfer(file, true, values, BYTES, 0),
+                     -1);
+    assert_int_equal(errno, EPERM);
+    mtlm_block_file_destroy(file);
+    close(sealed);
+    free(values);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_a_ring_may_not_do_goes_by_calls),
+        cmocka_unit_test(test_what_the_file_refuses_is_told),
         cmocka_unit_test(test_bytes_come_back),
         cmocka_unit_test(test_short_and_interrupted_requests_go_on),
         cmocka_unit_test(test_an_error_is_told),
