@@ -10,6 +10,7 @@
 
 #include "models/task/text_files.h"
 #include "runtime/base/memory.h"
+#include "runtime/file/disk.h"
 
 /* Names of files, sorted. */
 struct names {
@@ -39,26 +40,30 @@ static void free_names(struct names *names)
     free(names->name);
 }
 
-/* Takes the names that end with `end`. */
+/* Takes the names that end with `end`.  A directory that is read in part fails:
+ * a score of some files looks like a score of all. */
 static int list_names(struct names *names, const char *path, const char *end,
                       struct mtlm_error *err)
 {
     const size_t length = strlen(end);
-    DIR *dir = opendir(path);
-    const struct dirent *entry;
+    DIR *dir = mtlm_disk_open_dir(path);
+    const char *name;
+    int rc = 0;
 
     if (!dir)
-        return mtlm_error_set(err,
-                              errno == ENOENT ? MTLM_EXIT_INPUT : MTLM_EXIT_IO,
-                              "%s: %s", path, strerror(errno));
-    while ((entry = readdir(dir))) {
-        const size_t bytes = strlen(entry->d_name);
+        return mtlm_disk_cannot_read(path, err);
+    while ((name = mtlm_disk_next_name(dir))) {
+        const size_t bytes = strlen(name);
 
-        if (bytes >= length && entry->d_name[0] != '.'
-            && strcmp(entry->d_name + bytes - length, end) == 0)
-            add_name(names, entry->d_name);
+        if (bytes >= length && name[0] != '.'
+            && strcmp(name + bytes - length, end) == 0)
+            add_name(names, name);
     }
+    if (errno)
+        rc = mtlm_disk_cannot_read(path, err);
     closedir(dir);
+    if (rc < 0)
+        return rc;
     if (names->n == 0)
         return mtlm_error_set(err, MTLM_EXIT_INPUT,
                               "%s: the directory has no file *%s", path, end);

@@ -58,34 +58,12 @@ static bool is_older(const struct mtlm_checkpoint_id *a,
                                         : a->again < b->again;
 }
 
-/* Opens a directory; over a network this may be interrupted. */
-static DIR *open_dir(const char *dir)
-{
-    DIR *d;
-
-    do
-        d = opendir(dir);
-    while (!d && errno == EINTR);
-    return d;
-}
-
-/* Returns the next name in a directory; NULL with errno 0: no more names; NULL
- * with another errno: reading failed. */
-static const char *next_name(DIR *d)
-{
-    const struct dirent *e;
-
-    errno = 0;
-    e = readdir(d);
-    return e ? e->d_name : NULL;
-}
-
 int mtlm_checkpoint_dir_newest(const char *dir,
                                const struct mtlm_checkpoint_id *before,
                                struct mtlm_checkpoint_id *found,
                                struct mtlm_error *err)
 {
-    DIR *d = open_dir(dir);
+    DIR *d = mtlm_disk_open_dir(dir);
     const char *name;
     struct mtlm_checkpoint_id id;
     int rc = 0;
@@ -94,7 +72,7 @@ int mtlm_checkpoint_dir_newest(const char *dir,
         return 0;
     if (!d)
         return mtlm_disk_cannot_read(dir, err);
-    while ((name = next_name(d)))
+    while ((name = mtlm_disk_next_name(d)))
         if (parse_name(name, &id) && (!before || is_older(&id, before))
             && (!rc || is_older(found, &id))) {
             *found = id;
@@ -259,7 +237,7 @@ static bool is_temporary(const char *name)
 
 void mtlm_checkpoint_dir_discard(const char *dir, int64_t iteration)
 {
-    DIR *d = iteration < 0 ? open_dir(dir) : NULL;
+    DIR *d = iteration < 0 ? mtlm_disk_open_dir(dir) : NULL;
     struct dirent *e;
     char *path;
 

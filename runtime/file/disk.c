@@ -41,6 +41,25 @@ int mtlm_disk_open(const char *path, int flags)
     return fd;
 }
 
+DIR *mtlm_disk_open_dir(const char *path)
+{
+    DIR *dir;
+
+    do
+        dir = opendir(path);
+    while (!dir && errno == EINTR);
+    return dir;
+}
+
+const char *mtlm_disk_next_name(DIR *dir)
+{
+    const struct dirent *entry;
+
+    errno = 0;
+    entry = readdir(dir);
+    return entry ? entry->d_name : NULL;
+}
+
 bool mtlm_disk_is_replaced(const char *path)
 {
     struct stat there;

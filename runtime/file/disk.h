@@ -1,6 +1,7 @@
 #ifndef MTLM_DISK_H
 #define MTLM_DISK_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -19,6 +20,13 @@ void mtlm_disk_note_call(void);
 
 /* Opens a file, open(): a new file gets mode 0666; exec() closes the file. */
 int mtlm_disk_open(const char *path, int flags);
+
+/* Opens a directory, opendir().  NULL with errno: failure. */
+DIR *mtlm_disk_open_dir(const char *path);
+
+/* Returns the next name in a directory, valid until the next call.  NULL with
+ * errno 0: no more names.  NULL with another errno: reading failed. */
+const char *mtlm_disk_next_name(DIR *dir);
 
 /* Returns whether an output file of that name replaces what is there: nothing,
  * or a regular file; or a directory, which cannot be replaced.  A device, a

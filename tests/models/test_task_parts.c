@@ -1,8 +1,11 @@
 /* Parts of tasks on small inputs whose answers are known: pairs, the text of an
- * answer, exact match and F1, the span of logits, accuracy. */
+ * answer, exact match and F1, the span of logits, accuracy, the files of a
+ * directory. */
 
 #include "config.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,6 +23,7 @@
 #include "models/task/predictions.h"
 #include "models/task/squad_answer.h"
 #include "models/task/squad_data.h"
+#include "models/task/text_files.h"
 #include "models/text/wordpiece.h"
 #include "tests/models/files.h"
 
@@ -233,6 +237,68 @@ static void test_accuracy_counts_the_largest_logit(void **state)
     assert_float_equal(mtlm_accuracy_percent(&accuracy), 75, 0);
 }
 
+static const char *const *names; /* NULL ends them; NULL: the system's */
+static int failure;              /* errno after the last name */
+
+struct dirent *__real_readdir(DIR *dir);
+struct dirent *__wrap_readdir(DIR *dir);
+
+struct dirent *__wrap_readdir(DIR *dir)
+{
+    static struct dirent entry;
+
+    if (!names)
+        return __real_readdir(dir);
+    if (!*names) {
+        errno = failure;
+        return NULL;
+    }
+    snprintf(entry.d_name, sizeof(entry.d_name), "%s", *names++);
+    return &entry;
+}
+
+static int add_file(void *context, const char *file, struct mtlm_error *err)
+{
+    (void) err;
+    strcat(context, file);
+    strcat(context, " ");
+    return 0;
+}
+
+/* Reads the files of a directory that has these names; all: their paths, with a
+ * blank after each. */
+static int read_files(const char *const *of, char all[100],
+                      struct mtlm_error *err)
+{
+    int rc;
+
+    *all = '\0';
+    names = of;
+    rc = mtlm_text_files_read(".", ".txt", add_file, all, err);
+    names = NULL;
+    return rc;
+}
+
+static void test_a_directory_that_is_read_in_part_is_refused(void **state)
+{
+    static const char *const some[] = {"b.txt", "..", "c.md", "a.txt", NULL};
+    struct mtlm_error err;
+    char all[100];
+
+    (void) state;
+    assert_int_equal(read_files(some, all, &err), 0);
+    assert_string_equal(all, "./a.txt ./b.txt ");
+    failure = EIO;
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(read_files(some + i, all, &err), -1);
+        assert_int_equal(err.code, MTLM_EXIT_IO);
+        assert_string_equal(all, "");
+    }
+    failure = 0;
+    assert_int_equal(read_files(some + 4, all, &err), -1);
+    assert_int_equal(err.code, MTLM_EXIT_INPUT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +309,7 @@ int main(void)
         cmocka_unit_test(test_logits_become_text),
         cmocka_unit_test(test_answers_are_written_for_the_scripts),
         cmocka_unit_test(test_accuracy_counts_the_largest_logit),
+        cmocka_unit_test(test_a_directory_that_is_read_in_part_is_refused),
     };
 
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
