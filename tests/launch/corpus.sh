@@ -47,6 +47,34 @@ printf '%s\n' "$work/a.html" "$work/b.pod" "$work/c.pod" \
     | perl "$srcdir/launch/setup.d/corpus.pl" >"$work/have"
 diff -u "$work/want" "$work/have"
 
+# Two runs at once for one file: the second run begins and ends while the first
+# one makes the text.  Both succeed; a run that fails leaves nothing behind.
+mkdir "$work/bin" "$work/packages" "$work/texts"
+for i in $(seq 20); do
+    printf '<p>%s</p>\n' "$filler" >"$work/packages/$i.html"
+    printf '=head1 Title\n\n%s\n' "$filler" >"$work/packages/$i.pod"
+done
+printf '#!/bin/sh\nls "%s"/packages/*\n' "$work" >"$work/bin/dpkg"
+cat >"$work/bin/perl" <<END
+#!/bin/sh
+if [ -z "\${SECOND:-}" ]; then
+    SECOND=1 "$srcdir/launch/corpus" "$work/texts/one" </dev/null >&2 || exit
+fi
+exec "$(command -v perl)" "\$@"
+END
+chmod +x "$work/bin/dpkg" "$work/bin/perl"
+corpus() {
+    PATH=$work/bin:$PATH XDG_CACHE_HOME=$work/cache "$srcdir/launch/corpus" "$@"
+}
+[ "$(corpus "$work/texts/one")" = "$work/texts/one" ]
+[ "$(grep -c $'^\f$' "$work/texts/one")" -eq 39 ]
+printf '#!/bin/sh\nexit 1\n' >"$work/bin/perl"
+if corpus "$work/texts/two"; then
+    echo 'a text was made without perl'
+    exit 1
+fi
+[ "$(ls -A "$work/texts")" = one ]
+
 # Each heading with the paragraphs behind it, up to 300 bytes, no program
 # text, nothing without a paragraph or in front of the first heading; in an
 # order that does not depend on the files'.
