@@ -222,7 +222,7 @@ static void count_too_long(struct mtlm_job_dataset *d,
 {
     const struct mtlm_bert_too_long of = mtlm_bert_dataset_too_long(samples);
 
-    d->too_long.documents += of.documents;
+    d->too_long.sentences += of.sentences;
     d->too_long.tokens += of.tokens;
 }
 

@@ -144,15 +144,15 @@ static void print_cut(const struct mtlm_job *job,
     printf("\n");
 }
 
-/* Prints how much text a BERT leaves out. */
+/* Prints how many sentences a BERT leaves out. */
 static void print_too_long(const struct mtlm_job_dataset *d)
 {
     const struct mtlm_bert_too_long *out = &d->too_long;
 
-    if (out->documents > 0)
-        printf("    left out: %" PRId64 " document%s with a sentence of more "
-               "than %d tokens, %" PRId64 " tokens of %" PRId64 "\n",
-               out->documents, mtlm_plural(out->documents), MTLM_BERT_LONGEST,
+    if (out->sentences > 0)
+        printf("    left out: %" PRId64 " sentence%s of more than %d tokens, "
+               "%" PRId64 " tokens of %" PRId64 "\n",
+               out->sentences, mtlm_plural(out->sentences), MTLM_BERT_LONGEST,
                out->tokens,
                mtlm_indexed_dataset_tokens(
                    d->dataset, 0, mtlm_indexed_dataset_documents(d->dataset)));

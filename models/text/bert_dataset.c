@@ -78,34 +78,16 @@ static int64_t fewest_sentences(const struct bert_dataset *bert)
     return bert->recipe.binary_head ? 2 : 1;
 }
 
-/* Whether one of the sentences first .. last - 1 is too long. */
-static bool is_too_long(const struct bert_dataset *bert, int64_t first,
-                        int64_t last)
+/* Cuts the sentences first .. last - 1 of a document into runs, where they are
+ * enough for one. */
+static void cut_passage(struct bert_dataset *bert, int64_t first, int64_t last,
+                        struct mtlm_draw *draw)
 {
-    for (int64_t i = first; i < last; i++)
-        if (sentence_tokens(bert, i) > MTLM_BERT_LONGEST)
-            return true;
-    return false;
-}
-
-static void cut_document(struct bert_dataset *bert, int64_t document)
-{
-    const int64_t last =
-        mtlm_indexed_dataset_sequence(bert->dataset, document + 1);
-    struct mtlm_draw draw =
-        mtlm_draw_start(bert->recipe.seed, stream_targets(document));
-    int64_t first = mtlm_indexed_dataset_sequence(bert->dataset, document);
     int64_t target, tokens = 0;
 
-    if (is_too_long(bert, first, last)) {
-        bert->too_long.documents++;
-        bert->too_long.tokens +=
-            mtlm_indexed_dataset_sequence_tokens(bert->dataset, first, last);
-        return;
-    }
     if (last - first < fewest_sentences(bert))
         return;
-    target = mtlm_bert_sample_target(&bert->recipe, &draw);
+    target = mtlm_bert_sample_target(&bert->recipe, draw);
     for (int64_t i = first; i < last; i++) {
         const int64_t left = last - i - 1;
 
@@ -115,10 +97,34 @@ static void cut_document(struct bert_dataset *bert, int64_t document)
                 && i + 1 - first >= fewest_sentences(bert))) {
             add_run(bert, first, i + 1, target);
             first = i + 1;
-            target = mtlm_bert_sample_target(&bert->recipe, &draw);
+            target = mtlm_bert_sample_target(&bert->recipe, draw);
             tokens = 0;
         }
     }
+}
+
+/* Cuts a document into the passages between sentences that are too long.  A
+ * book is one document: dropping it as Megatron-LM does, for a list in it,
+ * would often leave no text. */
+static void cut_document(struct bert_dataset *bert, int64_t document)
+{
+    const int64_t last =
+        mtlm_indexed_dataset_sequence(bert->dataset, document + 1);
+    struct mtlm_draw draw =
+        mtlm_draw_start(bert->recipe.seed, stream_targets(document));
+    int64_t first = mtlm_indexed_dataset_sequence(bert->dataset, document);
+
+    for (int64_t i = first; i < last; i++) {
+        const int64_t tokens = sentence_tokens(bert, i);
+
+        if (tokens <= MTLM_BERT_LONGEST)
+            continue;
+        cut_passage(bert, first, i, &draw);
+        first = i + 1;
+        bert->too_long.sentences++;
+        bert->too_long.tokens += tokens;
+    }
+    cut_passage(bert, first, last, &draw);
 }
 
 static void read_run(const struct mtlm_bert_text *text, int64_t first,
@@ -186,8 +192,8 @@ static int fail(const struct mtlm_indexed_dataset *dataset,
     return mtlm_error_set(
         err, MTLM_EXIT_INPUT,
         "%s: %" PRId64 " documents from number %" PRId64 " on hold %" PRId64
-        " sentences, expected at least one document of %d or more sentences, "
-        "none of them longer than %d tokens",
+        " sentences, expected at least one document with %d or more "
+        "neighbouring sentences of at most %d tokens",
         prefix, documents, first_document, sentences,
         recipe->binary_head ? 2 : 1, MTLM_BERT_LONGEST);
 }

@@ -13,8 +13,9 @@
  * A document is cut into runs of neighbouring sentences.  A run is as short as
  * its sample's target of tokens allows (mtlm_bert_sample_target(), one draw per
  * run), with at least two sentences.  The last run takes the rest, never a
- * single sentence.  Documents with fewer than two sentences, or with a sentence
- * of more than MTLM_BERT_LONGEST tokens, are left out.  Without the binary head
+ * single sentence.  A sentence of more than MTLM_BERT_LONGEST tokens is left
+ * out, and divides its document: no run reaches across.  Documents and their
+ * parts with fewer than two sentences are left out.  Without the binary head
  * one sentence is enough.
  *
  * The runs of all documents form an epoch.  Each epoch has another random order
@@ -22,9 +23,11 @@
  * begins with a random sentence of the run, but not with the first.  Order and
  * samples are pure functions of recipe->seed and the sample's number.
  *
- * Differences from Megatron-LM: another random number generator; and
- * Megatron-LM cuts runs anew in each epoch.  Here every epoch has the same
- * number of samples, so sample n is found without counting earlier ones.
+ * Differences from Megatron-LM: another random number generator.  Megatron-LM
+ * drops a whole document for a sentence that is too long, even if the document
+ * is a book.  And Megatron-LM cuts runs anew in each epoch.  Here every epoch
+ * has the same number of samples, so sample n is found without counting earlier
+ * ones.
  *
  * The caller destroys the samples.  If the documents give no sample, returns
  * NULL and sets *err (MTLM_EXIT_INPUT), with a hint for documents not cut into
@@ -34,10 +37,10 @@ struct mtlm_samples *mtlm_bert_dataset_create(
     int64_t last_document, const struct mtlm_bert_recipe *recipe,
     struct mtlm_error *err);
 
-/* Documents that are left out for a sentence of more than MTLM_BERT_LONGEST
+/* Sentences that are left out for more than MTLM_BERT_LONGEST tokens, and their
  * tokens. */
 struct mtlm_bert_too_long {
-    int64_t documents, tokens;
+    int64_t sentences, tokens;
 };
 
 /* Returns those of samples of mtlm_bert_dataset_create(). */

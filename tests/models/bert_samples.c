@@ -38,7 +38,7 @@ static const int64_t length[] = {
     30, -1,                                 /* one sentence */
     10, 20, 5, -1,                          /* short as a whole */
     30, 30, 30, 10, 10, 10, 10, 10, 10, -1, /* 3 that reach 61, and 6 */
-    20, 513, 20, -1,                        /* one is too long */
+    20, 513, 20, -1,                        /* one of them is too long */
     200, 300, -1,                           /* far longer than a sample */
     5, 512, 5, 60, 1, 60, 1, -1,            /* 2, 2, and 3: none is left */
     0, 7, 0, -1,                            /* with empty ones */

@@ -200,6 +200,48 @@ static void test_the_shorter_segment_stays_whole(void **state)
     mtlm_samples_destroy(samples);
 }
 
+/* Sentences that are too long are left out, and no sample reaches across.  A
+ * sentence alone between two of them is no sample with the binary head. */
+static void test_a_long_sentence_divides_its_document(void **state)
+{
+    enum { RUNS = 4 };
+    static const int64_t divided[] = {10,  20, 600, 30, 30, 513, 7,
+                                      700, 5,  5,   -1, 40, 40,  -1};
+    static const int32_t token[RUNS][2] = {
+        {0, 30}, {630, 690}, {1910, 1920}, {1920, 2000}};
+    struct mtlm_bert_recipe recipe = bert_plain;
+    struct mtlm_indexed_dataset *set;
+    struct mtlm_samples *samples;
+    int seen[RUNS] = {0};
+
+    (void) state;
+    files_write_sentences("divided", divided, 2, BERT_VOCAB);
+    set = mtlm_indexed_dataset_open(files_path("divided"), BERT_VOCAB, NULL);
+    samples = bert_create(set, &recipe);
+    assert_int_equal(samples->epoch, RUNS);
+    assert_int_equal(mtlm_bert_dataset_too_long(samples).sentences, 3);
+    assert_int_equal(mtlm_bert_dataset_too_long(samples).tokens, 1813);
+    for (int64_t n = 0; n < RUNS; n++) {
+        const struct bert_sample r = bert_read(samples, n);
+
+        for (int k = 0; k < RUNS; k++) {
+            int text = 0;
+
+            for (int i = 0; i < r.length; i++)
+                text += r.labels[i] >= token[k][0] && r.labels[i] < token[k][1];
+            seen[k] += text == r.length - 3; /* without [CLS], [SEP], [SEP] */
+        }
+    }
+    for (int k = 0; k < RUNS; k++)
+        assert_int_equal(seen[k], 1);
+    mtlm_samples_destroy(samples);
+    recipe.binary_head = false;
+    samples = bert_create(set, &recipe);
+    assert_int_equal(samples->epoch, RUNS + 1);
+    mtlm_samples_destroy(samples);
+    mtlm_indexed_dataset_close(set);
+}
+
 /* 3000 documents of two sentences of 100 tokens: every sample is as long as
  * its target, which is short in a third of them, by any number. */
 static void test_some_samples_are_short(void **state)
@@ -236,8 +278,8 @@ static void test_some_samples_are_short(void **state)
     mtlm_indexed_dataset_close(set);
 }
 
-/* Documents with a sentence that is too long, and without a token. */
-enum { TOO_LONG = 3, EMPTY = BERT_DOCUMENTS - 1 };
+/* The sentence that is too long, and the document without a token. */
+enum { TOO_LONG = 14, EMPTY = BERT_DOCUMENTS - 1 };
 
 static int document_of(const struct bert_fixture *f,
                        const struct bert_sample *r)
@@ -274,12 +316,14 @@ static void test_without_binary_head_there_is_one_segment(void **state)
             else if (i >= 2 && i < r.length - 1)
                 assert_int_equal(r.labels[i], r.labels[i - 1] + 1);
         }
+        assert_true(r.labels[r.length - 2] < sentence_start(f, TOO_LONG)
+                    || r.labels[1] >= sentence_start(f, TOO_LONG + 1));
         lonely += r.length > 2 && r.labels[1] < 30;
         count[document_of(f, &r)]++;
     }
     assert_true(lonely > 20);
     for (int d = 0; d < BERT_DOCUMENTS; d++)
-        assert_int_equal(count[d] > 0, d != TOO_LONG);
+        assert_true(count[d] > 0);
     mtlm_samples_destroy(samples);
 }
 
@@ -341,8 +385,8 @@ static void test_no_sample_is_an_error_with_the_reason(void **state)
             "--split-sentences");
     refused("long", (const int64_t[]){513, 1, -1, 2, -1}, 2, true,
             "long: 2 documents from number 0 on hold 3 sentences, expected at "
-            "least one document of 2 or more sentences, none of them longer "
-            "than 512 tokens");
+            "least one document with 2 or more neighbouring sentences of at "
+            "most 512 tokens");
     assert_null(mtlm_bert_dataset_create(f->set, 8, 8, &bert_usual, &err));
     assert_non_null(strstr(err.text, "0 documents"));
 }
@@ -356,6 +400,7 @@ int main(void)
         cmocka_unit_test(test_the_second_segment_begins_anywhere),
         cmocka_unit_test(test_long_text_is_cut_at_random_ends),
         cmocka_unit_test(test_the_shorter_segment_stays_whole),
+        cmocka_unit_test(test_a_long_sentence_divides_its_document),
         cmocka_unit_test(test_some_samples_are_short),
         cmocka_unit_test(test_without_binary_head_there_is_one_segment),
         cmocka_unit_test(test_splits_share_no_token),

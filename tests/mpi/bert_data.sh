@@ -71,11 +71,11 @@ well 1 "${bert[@]}" --data-path data_text_sentence --bert-no-binary-head \
     --eval-iters 1 --split 9,1 --summary-text
 grep -q 'swapped' out && fail "no binary head: $(tail -n 12 out)"
 
-# A sentence that is too long costs its document, and a line says so.
+# A sentence that is too long is left out, and a line says so.
 { printf 'A list.\n\nIt has %s.\n\f\n' "$(printf 'more and %.0s' {1..60})" && cat text; } >longer
 "$preprocess" --input longer --output-prefix longer --split-sentences >log || fail "$(cat log)"
 well 1 "${bert[@]}" --data-path longer
-grep -qE '^    left out: 1 document with a sentence of more than 512 tokens, 5[0-9]{2} tokens of ' out \
+grep -qE '^    left out: 1 sentence of more than 512 tokens, 5[0-9]{2} tokens of ' out \
     || fail "a long sentence: $(grep -A 3 '^data' out)"
 
 # What is not cut into sentences, or not long enough for a split.

@@ -65,13 +65,21 @@ grep -q 'may have trained on' err && fail "text that was kept is called trained 
 well 1 --load most --eval-only --split 0,1,0
 grep -q 'tokens are split' out && fail "--split 0,1,0 is cut: $(cat out)"
 
-# A BERT's book is split between sentences.
-"$preprocess" --input book.txt --output-prefix book --split-sentences >said
+# A BERT's book is split between sentences.  A list of 608 bytes in the midst of
+# it is too long for a sentence, and costs no other.
+{
+    cat book.txt
+    printf '\nA list %s.\n\n' "$(printf 'and %.0s' {1..150})"
+    cat book.txt
+} >list.txt
+"$preprocess" --input list.txt --output-prefix list --split-sentences >said \
+    || fail "list: $(cat said)"
 well 1 --model bert-tiny --num-layers 2 --hidden-size 64 --seq-length 64 \
     --micro-batch-size 2 --global-batch-size 4 --train-iters 2 --eval-iters 1 \
-    --log-interval 1 --log-format megatron --data-path book
-grep -qx 'data: book_text_sentence, 1 document' out \
+    --log-interval 1 --log-format megatron --data-path list
+grep -qx 'data: list_text_sentence, 1 document' out \
     && grep -q 'so tokens are split' out && [ "$(losses out | wc -l)" -eq 2 ] \
+    && grep -q '^    left out: 1 sentence of more than 512 tokens, 60[0-9] tokens of ' out \
     || fail "a BERT's book: $(cat out)"
 
 # Blends: Megatron's counts, which sum up to all samples.
