@@ -170,40 +170,43 @@ static void print_no_test(const struct mtlm_job *job,
     printf("    too little text to test by --split %s\n", o->split);
 }
 
-/* Samples that are counted one by one, within a second.  Of more samples, each
- * data set gives its share, to a few samples. */
-enum { MOST_COUNTED = 1 << 24 };
+/* Steps of a count within a second: each sample takes one for each data set.
+ * Where a count takes more, each data set gives its share, to a few samples. */
+enum { MOST_STEPS = 1 << 24 };
 
 /* Counts the samples of each data set among the first `samples` of a split;
- * count [datasets]. */
-static void count_samples(const struct mtlm_job *job, enum mtlm_split split,
+ * count [datasets].  Returns whether the counts are exact. */
+static bool count_samples(const struct mtlm_job *job, enum mtlm_split split,
                           int64_t samples, int64_t *count)
 {
     double *share = mtlm_calloc(job->datasets, sizeof(*share)), sum = 0;
     int64_t *packed = mtlm_calloc(job->datasets, sizeof(*packed));
+    bool exact;
     int n = 0;
 
     for (int i = 0; i < job->datasets; i++)
         if (job->data[i].serves[split])
             sum += share[n++] = job->data[i].share[split];
-    if (n > 0 && samples <= MOST_COUNTED)
+    exact = n == 0 || samples <= MOST_STEPS / n;
+    if (n > 0 && exact)
         mtlm_blend_count(share, n, samples, packed);
-    for (int i = 0; i < n && samples > MOST_COUNTED; i++)
+    for (int i = 0; i < n && !exact; i++)
         packed[i] = llrint(share[i] / sum * (double) samples);
     n = 0;
     for (int i = 0; i < job->datasets; i++)
         count[i] = job->data[i].serves[split] ? packed[n++] : 0;
     free(packed);
     free(share);
+    return exact;
 }
 
 /* Prints "5253 of 7504 training samples; ", if there are any. */
-static void print_share(const char *what, bool serves, int64_t count,
-                        int64_t all)
+static void print_share(const char *what, bool serves, bool exact,
+                        int64_t count, int64_t all)
 {
     if (serves && all > 0)
         printf(" %s%" PRId64 " of %" PRId64 " %s samples;",
-               all > MOST_COUNTED ? "about " : "", count, all, what);
+               exact ? "" : "about ", count, all, what);
 }
 
 /* Prints a line for each data set of a blend, with the samples that it gives.
@@ -215,18 +218,20 @@ static void print_blend(const struct mtlm_job *job)
     const int64_t valid = o->eval_iters * o->global_batch_size;
     int64_t *of_train = mtlm_calloc(job->datasets, sizeof(*of_train));
     int64_t *of_valid = mtlm_calloc(job->datasets, sizeof(*of_valid));
+    const bool train_exact =
+        train > 0 && count_samples(job, MTLM_TRAIN, train, of_train);
+    const bool valid_exact =
+        valid > 0 && count_samples(job, MTLM_VALID, valid, of_valid);
 
-    if (train > 0)
-        count_samples(job, MTLM_TRAIN, train, of_train);
-    if (valid > 0)
-        count_samples(job, MTLM_VALID, valid, of_valid);
     printf("data: %d data sets\n", job->datasets);
     for (int i = 0; i < job->datasets; i++) {
         const struct mtlm_job_dataset *d = &job->data[i];
 
         printf("  %s:", mtlm_indexed_dataset_prefix(d->dataset));
-        print_share("training", d->serves[MTLM_TRAIN], of_train[i], train);
-        print_share("validation", d->serves[MTLM_VALID], of_valid[i], valid);
+        print_share("training", d->serves[MTLM_TRAIN], train_exact, of_train[i],
+                    train);
+        print_share("validation", d->serves[MTLM_VALID], valid_exact,
+                    of_valid[i], valid);
         printf(" %" PRId64 " tokens\n",
                mtlm_indexed_dataset_tokens(
                    d->dataset, 0, mtlm_indexed_dataset_documents(d->dataset)));
