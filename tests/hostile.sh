@@ -115,6 +115,12 @@ prepare() {
     printf '{"word": "a"}\n' >nokey.jsonl
     printf '{"text": "a b"}\n{"text": "a' >cut.jsonl
     printf 'caf\303\251\ncaf\351 \n' >latin1
+    cat >words.json <<'END'
+{"normalizer": {"type": "BertNormalizer"},
+ "pre_tokenizer": {"type": "BertPreTokenizer"},
+ "model": {"type": "WordPiece", "vocab": {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2,
+           "[SEP]": 3, "[MASK]": 4, "fox": 5}}}
+END
     : >nodata
     mkdir -p used empty busy locked/lock
     touch used/schedule.csv busy/lock

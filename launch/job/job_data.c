@@ -13,6 +13,7 @@
 #include "launch/options/option_table.h"
 #include "launch/options/options_data.h"
 #include "launch/options/options_generate.h"
+#include "launch/options/options_tokenizer.h"
 #include "models/text/bert_dataset.h"
 #include "models/text/blend.h"
 #include "models/text/blend_list.h"
@@ -128,7 +129,8 @@ static void give_all(struct mtlm_job_dataset *d, enum mtlm_split split)
             i > (int) split ? mtlm_indexed_dataset_documents(d->dataset) : 0;
 }
 
-/* Opens a data set; split -1: of all splits. */
+/* Opens a data set; split -1: of all splits.  Refuses tokens that the tokenizer
+ * lacks: the model's vocabulary may have room for them. */
 static int open_dataset(struct mtlm_job *job, const char *prefix, double weight,
                         int split, struct mtlm_error *err)
 {
@@ -140,8 +142,8 @@ static int open_dataset(struct mtlm_job *job, const char *prefix, double weight,
     job->data = mtlm_realloc(job->data, job->datasets + 1, sizeof(*job->data));
     d = &job->data[job->datasets];
     *d = (struct mtlm_job_dataset){
-        .dataset = mtlm_indexed_dataset_open(found ? found : prefix,
-                                             o->model.vocab_size, err),
+        .dataset = mtlm_indexed_dataset_open(
+            found ? found : prefix, mtlm_options_tokenizer_size(o), err),
         .weight = weight};
     free(found);
     if (!d->dataset)

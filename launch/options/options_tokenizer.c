@@ -29,11 +29,14 @@ const struct mtlm_tokenizer *mtlm_options_tokenizer_of_size(
     return model->vocab_size == bytes ? &mtlm_tokenizer_byte : NULL;
 }
 
-/* Size of the model's vocabulary; BERT's has special tokens besides text. */
-static int64_t needed_size(const struct mtlm_options *options)
+int64_t mtlm_options_tokenizer_size(const struct mtlm_options *options)
 {
-    return options->model.family == MTLM_BERT ? options->tokenizer->bert->size
-                                              : options->tokenizer->vocab_size;
+    const struct mtlm_tokenizer *tokenizer = options->tokenizer;
+
+    if (!tokenizer)
+        return options->model.vocab_size;
+    return options->model.family == MTLM_BERT ? tokenizer->bert->size
+                                              : tokenizer->vocab_size;
 }
 
 /* Says where the files of a checkpoint's tokenizer can come from. */
@@ -66,7 +69,7 @@ static int take_size(struct mtlm_options *options, const char *type,
                      struct mtlm_error *err)
 {
     const int64_t given = options->model.vocab_size;
-    const int64_t needed = needed_size(options);
+    const int64_t needed = mtlm_options_tokenizer_size(options);
 
     if (may_be_larger(options) && given >= needed)
         return 0;

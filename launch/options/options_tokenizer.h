@@ -10,6 +10,11 @@
 int mtlm_options_tokenizer_open(struct mtlm_options *options,
                                 struct mtlm_error *err);
 
+/* Returns how many tokens data may have: those of the tokenizer, for a BERT
+ * with special tokens besides text.  Without a tokenizer: the model's, which
+ * may be more. */
+int64_t mtlm_options_tokenizer_size(const struct mtlm_options *options);
+
 /* Returns the type of --tokenizer-type where only files are given. */
 const char *mtlm_options_tokenizer_default(
     const struct mtlm_model *model, const struct mtlm_tokenizer_files *files);

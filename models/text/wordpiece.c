@@ -2,6 +2,7 @@
 
 #include "config.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,7 @@ static bool continues(const struct mtlm_bert_vocab *vocab, int32_t before,
     const int64_t *begin = w->vocabulary.begin + token;
 
     (void) before;
+    assert(token >= 0 && token < w->vocabulary.n);
     return begin[1] - begin[0] >= 2
            && memcmp(w->vocabulary.text + begin[0], "##", 2) == 0;
 }
