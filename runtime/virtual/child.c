@@ -71,18 +71,21 @@ static void remove_place(const struct sim_files *p)
 
 /* ---- the process ---- */
 
-/* Writes the path of a file, as seen from this program, to path [PATH_MAX].
- * Returns whether a program is there. */
-static bool find_near(const char *name, char *path)
+/* Writes the path of a file to path [PATH_MAX]; a relative name is seen from
+ * this program.  Returns -1 with errno unless this user may start the file. */
+static int find_near(const char *name, char *path)
 {
-    ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    ssize_t n = 0;
 
+    *path = '\0';
+    if (*name != '/')
+        n = readlink("/proc/self/exe", path, PATH_MAX - 1);
     while (n > 0 && path[n - 1] != '/')
         n--;
-    if (n <= 0 || n + strlen(name) >= PATH_MAX)
-        return false;
+    if (n < 0 || n + strlen(name) >= PATH_MAX)
+        return -1;
     strcpy(path + n, name);
-    return access(path, X_OK) == 0;
+    return access(path, X_OK);
 }
 
 /* Writes the path of mtlm-dag-sim to path [PATH_MAX]: beside this program, or
@@ -90,16 +93,25 @@ static bool find_near(const char *name, char *path)
 static int find_program(const struct mtlm_virtual_config *config, char *path,
                         struct mtlm_error *err)
 {
+    static const char *const places[] = {"mtlm-dag-sim",
+                                         "../libexec/" PACKAGE "/mtlm-dag-sim",
+                                         PKGLIBEXECDIR "/mtlm-dag-sim"};
+    char denied[PATH_MAX] = "";
+
     if (config->program) {
         snprintf(path, PATH_MAX, "%s", config->program);
         return 0;
     }
-    if (find_near("mtlm-dag-sim", path)
-        || find_near("../libexec/" PACKAGE "/mtlm-dag-sim", path))
-        return 0;
-    snprintf(path, PATH_MAX, "%s/mtlm-dag-sim", PKGLIBEXECDIR);
-    if (access(path, X_OK) == 0)
-        return 0;
+    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+        errno = 0;
+        if (find_near(places[i], path) == 0)
+            return 0;
+        if (errno == EACCES)
+            strcpy(denied, path);
+    }
+    if (*denied)
+        return mtlm_error_set(err, MTLM_EXIT_IO, "cannot start %s: %s", denied,
+                              strerror(EACCES));
     return mtlm_error_set(err, MTLM_EXIT_USAGE,
                           "this mtlm-dag was built without StarPU in virtual "
                           "time: run launch/setup --simgrid, then configure "

@@ -25,7 +25,8 @@ struct mtlm_virtual_result {
 };
 
 /* Returns 0 if there is an mtlm-dag-sim, beside this program or where make
- * install puts it; else MTLM_EXIT_USAGE. */
+ * install puts it; else -1 and MTLM_EXIT_USAGE, or MTLM_EXIT_IO if this user
+ * may not start it. */
 int mtlm_virtual_check(struct mtlm_error *err);
 
 /* Runs the job under the policy of STARPU_SCHED and STARPU_SCHED_LIB.  The
@@ -33,8 +34,9 @@ int mtlm_virtual_check(struct mtlm_error *err);
  * standard error.
  *
  * MTLM_EXIT_USAGE: no mtlm-dag-sim, no such policy, a policy that makes a
- * mistake.  MTLM_EXIT_PEER: tasks never ran, or the process died or made no
- * progress; the error names a task that waits. */
+ * mistake.  MTLM_EXIT_IO: this user may not start mtlm-dag-sim, or a file could
+ * not be written.  MTLM_EXIT_PEER: tasks never ran, or the process died or made
+ * no progress; the error names a task that waits. */
 int mtlm_virtual_run(const struct mtlm_virtual_job *job,
                      const struct mtlm_virtual_config *config,
                      struct mtlm_virtual_result *result,

@@ -205,6 +205,36 @@ static void test_a_program_that_is_not_there(void **state)
     assert_non_null(strstr(err.text, "/no/such/program: No such file"));
 }
 
+static int refusal; /* errno that access() fails with; 0: the system answers */
+
+int __real_access(const char *path, int mode);
+int __wrap_access(const char *path, int mode);
+
+int __wrap_access(const char *path, int mode)
+{
+    if (refusal == 0)
+        return __real_access(path, mode);
+    errno = refusal;
+    return -1;
+}
+
+/* As after make install by a root whose umask is 077. */
+static void test_a_program_that_others_installed(void **state)
+{
+    struct mtlm_error err;
+
+    (void) state;
+    refusal = EACCES;
+    assert_int_equal(mtlm_virtual_check(&err), -1);
+    assert_int_equal(err.code, MTLM_EXIT_IO);
+    assert_non_null(strstr(err.text, "mtlm-dag-sim: Permission denied"));
+    refusal = ENOENT;
+    assert_int_equal(mtlm_virtual_check(&err), -1);
+    assert_int_equal(err.code, MTLM_EXIT_USAGE);
+    assert_non_null(strstr(err.text, "launch/setup --simgrid"));
+    refusal = 0;
+}
+
 /* A path of 255 characters is too long for StarPU. */
 static void test_a_temporary_directory_too_long(void **state)
 {
@@ -299,6 +329,7 @@ int main(void)
         cmocka_unit_test(test_the_simulator_binds_no_thread),
         cmocka_unit_test(test_times_without_room_say_why),
         cmocka_unit_test(test_a_program_that_is_not_there),
+        cmocka_unit_test(test_a_program_that_others_installed),
         cmocka_unit_test(test_a_temporary_directory_too_long),
         cmocka_unit_test(test_a_job_survives_its_file),
         cmocka_unit_test(test_each_lane_has_its_worker),
