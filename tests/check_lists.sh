@@ -1,7 +1,9 @@
 #!/bin/bash
 # Every source is named in the include.am of its folder, else it is neither
-# compiled nor part of an archive.  No two scripts of a folder of tests differ in
-# the ending only: they would have the same log, and make would run either.
+# compiled nor part of an archive.  No EXTRA_DIST stands in a conditional: an
+# archive holds all files, whatever is installed where it is made.  No two scripts
+# of a folder of tests differ in the ending only: they would have the same log, and
+# make would run either.
 #
 # Usage: tests/check_lists.sh [TREE]
 set -eu
@@ -24,6 +26,14 @@ for dir in runtime models codelets graph launch perf tests/*/; do
         fi
     done < <(find "$dir" -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh')
 done
+while read -r line; do
+    echo "$line depends on what is installed"
+    missing=$((missing + 1))
+done < <(awk 'FNR == 1 { depth = 0 }
+    /^if / { depth++ }
+    /^endif/ { depth-- }
+    depth > 0 && /^(EXTRA_DIST|include) / { print FILENAME ":" FNR ": " $1 }' \
+    Makefile.am ./*/include.am tests/*/include.am)
 for file in tests/*/*.sh; do
     if [ -e "${file%.sh}.py" ]; then
         echo "$file: make takes ${file%.sh}.py for the same test"
