@@ -177,5 +177,7 @@ while (my $name = <STDIN>) {
 }
 write_document($_->[1])
     for sort { $a->[0] <=> $b->[0] || $a->[1] cmp $b->[1] } @entries;
+# The first error of any print, too.
+close STDOUT or die "cannot write the text: $!\n";
 printf STDERR "%d documents\n", $documents;
 exit($documents == 0);

@@ -120,3 +120,17 @@ perl -e 'undef $/; print join "\f\n", sort split /\f\n/, <>' "$work/have" \
     | diff -u "$work/want" -
 entries "$work/e.pod" "$work/d.html" | cmp - "$work/have"
 ! cmp -s "$work/want" "$work/have"
+
+# A full disk is an error: at the end of a short text, amid a long one.
+for n in 1 40; do
+    yes "$work/a.html" | head -n "$n" \
+        | perl "$srcdir/launch/setup.d/corpus.pl" >/dev/full 2>"$work/err" \
+        && exit 1
+    grep -qx 'cannot write the text: No space left on device' "$work/err"
+done
+
+# Only one file is written, and options come before its name.
+for more in "$work/other.txt" --entries; do
+    "$srcdir/launch/corpus" "$work/text.txt" "$more" >"$work/out" 2>&1 && exit 1
+    grep -qxF "corpus: unknown argument '$more'" "$work/out"
+done
