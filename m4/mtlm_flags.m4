@@ -13,11 +13,11 @@ AC_DEFUN([MTLM_TRY_CFLAGS], [
   done
 ])
 
-# MTLM_SYSTEM_INCLUDES(VARIABLE...): turns -I into -isystem, because the
-# headers of others are not held to our warnings.
+# MTLM_SYSTEM_INCLUDES(VARIABLE...): turns the option -I into -isystem,
+# because the headers of others are not held to our warnings.
 AC_DEFUN([MTLM_SYSTEM_INCLUDES], [
   m4_foreach_w([mtlm_var], [$1], [
-    mtlm_var=`AS_ECHO(["$mtlm_var"]) | sed 's/-I */-isystem /g'`
+    mtlm_var=`AS_ECHO(["$mtlm_var"]) | sed 's/^-I */-isystem /; s/ -I */ -isystem /g'`
   ])
 ])
 

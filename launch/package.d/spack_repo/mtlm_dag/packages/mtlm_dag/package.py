@@ -25,7 +25,7 @@ class MtlmDag(AutotoolsPackage):
     depends_on("starpu@1.4.10+shared+fast+fxt~mpi~examples~opencl~openmp")
     depends_on("starpu+cuda", when="+cuda")
     depends_on("starpu~cuda", when="~cuda")
-    depends_on("cuda", when="+cuda")
+    depends_on("cuda@13:", when="+cuda")
     depends_on("mpi")
     depends_on("openblas")
     depends_on("hwloc@2.5:")
