@@ -1,7 +1,8 @@
 # Configuring and compiling in build/.  Sourced by launch/setup after
 # common.sh.
 
-# What build/ was configured with: the prefix of StarPU and the option.
+# What build/ was configured with: the prefix of StarPU and the option, with the
+# place of the CUDA toolkit.
 RECORD=build/.mtlm-configured
 
 # ./configure, made anew when one of its sources changed.
@@ -23,8 +24,16 @@ build_prefix() {
     sed -n 's/^STARPU_PREFIX = //p' "$ROOT/build/Makefile" 2>/dev/null || true
 }
 
+# Sets CUDA_HOME to the toolkit of build/, unless the user names another one.
+build_toolkit() {
+    local known
+    known=$(cuda_of_tree "$ROOT/build")
+    [ -n "$known" ] && [ -x "${known% *}/bin/nvcc" ] || return 0
+    export CUDA_HOME="${CUDA_HOME:-${known% *}}"
+}
+
 # Sets STARPU_PREFIX to the StarPU that build/ uses already, if it does.  A
-# StarPU of an older recipe is made anew: sets DEFAULT_FLAVOUR to its flavour.
+# StarPU that is outdated is made anew: sets DEFAULT_FLAVOUR to its flavour.
 build_starpu() {
     STARPU_PREFIX=$(build_prefix)
     [ -n "$STARPU_PREFIX" ] || return 0
@@ -37,22 +46,32 @@ build_starpu() {
 }
 
 # build_make CUDA: configures, unless that is done, and compiles.  CUDA is
-# yes, no, or nothing: then a configured tree stays as it is.  make itself
-# sees to a changed configure.ac or Makefile.am.
+# yes, no, or nothing: then a configured tree stays as it is, except that another
+# toolkit takes the place of its own.  make itself sees to a changed configure.ac
+# or Makefile.am.
 build_make() {
-    local log=$CACHE/log/build.log option=--with-cuda=${1:-auto} record
-    record="$STARPU_PREFIX $option"
+    local log=$CACHE/log/build.log option=${1:+--with-cuda=$1} record
     cd "$ROOT"
     mkdir -p build && [ -w build ] || die "cannot write to $ROOT/build"
     : >"$log"
-    if [ "$(readlink -m "$(build_prefix)")" != "$(readlink -m "$STARPU_PREFIX")" ] \
-        || { [ -n "$1" ] && [ "$(cat "$RECORD" 2>/dev/null)" != "$record" ]; } \
-        || ! build_simgrid_known; then
+    if [ "$1" = yes ] || { [ -z "$1" ] && ! cuda_known build; }; then
+        option=--with-cuda=$(cuda_home)
+    fi
+    record="$STARPU_PREFIX $option"
+    if ! build_is_configured "$1" "$record"; then
         rm -f "$RECORD"
-        step "configuring mtlm-dag" "$log" build_configure "$option"
+        step "configuring mtlm-dag" "$log" build_configure ${option:+"$option"}
         printf '%s\n' "$record" >"$RECORD"
     fi
     step "compiling mtlm-dag (-j$JOBS)" "$log" make -C build -j"$JOBS"
+}
+
+# build_is_configured CUDA RECORD: whether build/ has this StarPU, what was asked
+# for, and what the machine has.
+build_is_configured() {
+    [ "$(readlink -m "$(build_prefix)")" = "$(readlink -m "$STARPU_PREFIX")" ] \
+        && { [ -z "$1" ] || [ "$(cat "$RECORD" 2>/dev/null)" = "$2" ]; } \
+        && build_simgrid_known && build_tests_known && cuda_known build
 }
 
 # Whether build/ uses the StarPU with SimGrid, if one was asked for.
@@ -61,7 +80,14 @@ build_simgrid_known() {
         || grep -qxF "STARPU_SIMGRID_PREFIX = $SIMGRID_PREFIX" build/Makefile
 }
 
-# Whether build/ has a StarPU with SimGrid that an older recipe made.
+# Whether build/ uses cmocka, if the machine has it: without it most tests are
+# left out, and nothing says so.
+build_tests_known() {
+    ! grep -qsx 'CMOCKA_LIBS = *' build/Makefile \
+        || ! pkg-config --exists 'cmocka >= 1.1.5' 2>/dev/null
+}
+
+# Whether build/ has a StarPU with SimGrid that is outdated.
 build_simgrid_outdated() {
     local prefix
     prefix=$(sed -n 's/^STARPU_SIMGRID_PREFIX = //p' "$ROOT/build/Makefile" \
@@ -69,7 +95,20 @@ build_simgrid_outdated() {
     [ -n "$prefix" ] && starpu_outdated "$prefix"
 }
 
+# build_configure OPTION...: configures build/ with these options, and with those of
+# the last time: the user may have given a prefix or compiler flags.
 build_configure() {
-    (cd build && ../configure --with-starpu="$STARPU_PREFIX" \
-        ${SIMGRID_PREFIX:+--with-starpu-simgrid="$SIMGRID_PREFIX"} "$@")
+    local earlier=() kept=() word new
+    set -- --with-starpu="$STARPU_PREFIX" \
+        ${SIMGRID_PREFIX:+--with-starpu-simgrid="$SIMGRID_PREFIX"} "$@"
+    # It prints words as a shell reads them.
+    [ ! -x build/config.status ] \
+        || eval "earlier=($(build/config.status --config))"
+    for word in ${earlier[@]+"${earlier[@]}"}; do
+        for new; do
+            [ "${word%%=*}" != "${new%%=*}" ] || continue 2
+        done
+        kept+=("$word")
+    done
+    (cd build && ../configure ${kept[@]+"${kept[@]}"} "$@")
 }

@@ -40,13 +40,16 @@ bundle_starpu() {
     esac
 }
 
-# Whether build-bundle/ has the StarPU of that option.
+# Whether build-bundle/ has the StarPU of that option, and the CUDA toolkit.
 bundle_is_configured() {
-    grep -qsxF "STARPU_PREFIX = $(bundle_starpu "$1")" "$BUILD/Makefile"
+    grep -qsxF "STARPU_PREFIX = $(bundle_starpu "$1")" "$BUILD/Makefile" \
+        && cuda_known "$BUILD"
 }
 
 bundle_configure() (
-    cd "$BUILD" && ../configure "$1" --enable-portable=x86-64-v3 \
+    portable=yes
+    [ "$(uname -m)" != x86_64 ] || portable=x86-64-v3
+    cd "$BUILD" && ../configure "$1" --enable-portable=$portable \
         --with-starpu="$(bundle_starpu "$1")"
 )
 

@@ -36,6 +36,9 @@ cache_open() {
     case $CACHE in
     *[[:space:]]*) die "the cache directory '$CACHE' has a space in its" \
         "name, which StarPU's build does not support: set XDG_CACHE_HOME" ;;
+    /*) ;;
+    *) die "the cache directory '$CACHE' is no absolute path: set" \
+        "XDG_CACHE_HOME to one" ;;
     esac
     mkdir -p "$CACHE/log" 2>/dev/null && [ -w "$CACHE/log" ] \
         || die "cannot write to the cache directory $CACHE:" \
@@ -47,12 +50,50 @@ jobs_default() {
     nproc 2>/dev/null || echo 2
 }
 
-# Whether this machine has a CUDA toolkit, with the libraries that we link.
+# The place of the CUDA toolkit.
+cuda_home() {
+    printf '%s\n' "${CUDA_HOME:-/usr/local/cuda}"
+}
+
+# cuda_has LIBRARY: whether the toolkit has a file of this name.
+cuda_has() {
+    local home
+    home=$(cuda_home)
+    compgen -G "$home/lib*/$1" >/dev/null \
+        || compgen -G "$home/lib/*-linux-gnu/$1" >/dev/null
+}
+
+# Prints the version of the toolkit as the library counts it: 13000 is 13.0.
+cuda_version() {
+    sed -n 's/^#define CUDART_VERSION *//p' \
+        "$(cuda_home)/include/cuda_runtime_api.h" 2>/dev/null || true
+}
+
+# Whether this machine has a CUDA toolkit that we compile with, and the libraries
+# that we link.
 cuda_there() {
-    local home=${CUDA_HOME:-/usr/local/cuda}
+    local home version
+    home=$(cuda_home)
+    version=$(cuda_version)
     [ -x "$home/bin/nvcc" ] && [ -e "$home/include/cublasLt.h" ] \
-        && { compgen -G "$home/lib*/libcudart.so" \
-            || compgen -G "$home/lib/*-linux-gnu/libcudart.so"; } >/dev/null
+        && [ "${version:-0}" -ge 13000 ] && cuda_has libcudart.so
+}
+
+# cuda_of_tree DIR: the place and the version of the toolkit that DIR was
+# configured with, as configure wrote them; nothing without CUDA.
+cuda_of_tree() {
+    sed -n 's/^#define CUDA_TOOLKIT "\(.*\)"$/\1/p' "$1/config.h" 2>/dev/null \
+        || true
+}
+
+# cuda_known DIR: whether DIR, if it has CUDA, was configured with the toolkit
+# that is there now.
+cuda_known() {
+    local known
+    known=$(cuda_of_tree "$1")
+    [ -n "$known" ] && cuda_there || return 0
+    [ "$(readlink -m "${known% *}") ${known##* }" \
+        = "$(readlink -m "$(cuda_home)") $(cuda_version)" ]
 }
 
 # step TEXT LOG COMMAND...: runs COMMAND with its output in LOG (appended),
@@ -102,11 +143,16 @@ step_quiet() {
 }
 trap step_quiet EXIT
 
-# Runs a command as root: directly, or through sudo.
+# Runs a command as root: directly, or through sudo.  apt needs to know of a proxy,
+# and sudo drops the variables.
 as_root() {
+    local name
     if [ "$(id -u)" -eq 0 ]; then
         "$@"
-    else
-        sudo -- "$@"
+        return
     fi
+    for name in http_proxy https_proxy no_proxy; do
+        [ -z "${!name:-}" ] || set -- "$name=${!name}" "$@"
+    done
+    sudo -- env "$@"
 }

@@ -12,26 +12,50 @@ STARPU_PIN_SHA256=6b3bb9ec0d79f937882148b2da09ae6cb0ad4d1e83a104be45723dd70eba99
 # the cache is then made anew.
 STARPU_RECIPE=3
 
-# starpu_find FLAVOUR: prints the prefix of a finished build, the pinned
-# version first, else the newest.
+# starpu_current PREFIX: whether this is a finished build by the recipe, which has
+# the CUDA toolkit of this machine, if it has one.
+starpu_current() {
+    [ -e "$1/.mtlm-recipe-$STARPU_RECIPE" ] || return 1
+    case $1 in
+    *-cuda) ! cuda_there || starpu_has_toolkit "$1" ;;
+    esac
+}
+
+# starpu_has_toolkit PREFIX: whether that StarPU loads the CUDA library of the
+# toolkit.  Its own library says which one, and where.
+starpu_has_toolkit() {
+    local dynamic library home path
+    dynamic=$(readelf -d "$1"/lib*/libstarpu-1.4.so 2>/dev/null) || return 1
+    library=$(sed -n 's/.*(NEEDED).*\[\(libcudart[.].*\)\]/\1/p' <<<"$dynamic")
+    [ -n "$library" ] && cuda_has "$library" || return 1
+    home=$(readlink -m "$(cuda_home)/lib64")
+    while read -r path; do
+        [ "$(readlink -m "$path")" != "$home" ] || return 0
+    done < <(sed -n 's/.*(R[UN]*PATH).*\[\(.*\)\]/\1/p' <<<"$dynamic" | tr : '\n')
+    return 1
+}
+
+# starpu_find FLAVOUR: prints the prefix of a current build, the pinned version
+# first, else the newest.
 starpu_find() {
     local dir found=
     dir=$CACHE/starpu-${STARPU_PIN%+dfsg}-$1
-    if [ -e "$dir/.mtlm-recipe-$STARPU_RECIPE" ]; then
+    if starpu_current "$dir"; then
         printf '%s\n' "$dir"
         return 0
     fi
     for dir in "$CACHE"/starpu-1.4*-"$1"; do
-        [ -e "$dir/.mtlm-recipe-$STARPU_RECIPE" ] || continue
+        starpu_current "$dir" || continue
         found=$(printf '%s\n%s\n' "$found" "$dir" | sort -V | tail -n 1)
     done
     [ -n "$found" ] && printf '%s\n' "$found"
 }
 
-# starpu_outdated PREFIX: whether this is a build in the cache by an older recipe.
+# starpu_outdated PREFIX: whether this is a build in the cache, by an older recipe
+# or with another CUDA toolkit.
 starpu_outdated() {
     case $1 in
-    "$CACHE"/starpu-*) [ ! -e "$1/.mtlm-recipe-$STARPU_RECIPE" ] ;;
+    "$CACHE"/starpu-*) ! starpu_current "$1" ;;
     *) return 1 ;;
     esac
 }
@@ -113,7 +137,8 @@ starpu_patch() {
 # Runs in a shell of its own, which changes its directory.
 starpu_configure() (
     local flavour=$1 build=$2 prefix=$3
-    local cuda=${CUDA_HOME:-/usr/local/cuda}
+    local cuda
+    cuda=$(cuda_home)
     set -- --prefix="$prefix" \
         --disable-build-doc --disable-build-examples --disable-build-tests \
         --disable-opencl --disable-hip --disable-fortran \

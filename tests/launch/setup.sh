@@ -1,10 +1,12 @@
 #!/bin/bash
 # The parts of launch/setup, without an installation or a build: where scripts
-# find themselves, long steps, and trees that are configured already.
+# find themselves, long steps, sudo, and trees that are configured already.  Also
+# what configure refuses.
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 
 launch=$srcdir/launch
+unset CUDA_HOME http_proxy https_proxy no_proxy
 
 # A user's CDPATH makes cd print where it went.
 for name in setup check corpus bundle package quickstart; do
@@ -15,9 +17,13 @@ done
 # parts SCRIPT: runs it with the parts of launch/setup, in a shell of its own.
 parts() {
     bash -euc 'PROGRAM=setup LAUNCH=$1 ROOT=$PWD/tree CACHE=$PWD/cache JOBS=1
-        for part in common starpu build; do . "$LAUNCH/setup.d/$part.sh"; done
+        for part in common packages starpu build; do
+            . "$LAUNCH/setup.d/$part.sh"
+        done
         build_configure() { say configured; }
         make() { say made; }
+        pkg-config() { [ -n "${CMOCKA:-}" ]; }
+        readelf() { cat "$ROOT/../dynamic"; }
         '"$1" - "$launch" >out 2>err
 }
 
@@ -34,6 +40,28 @@ parts 'exec 9>lock; flock 9
     look() { sleep 0.5; [ ! -e "/proc/$TICKER/fd/9" ]; }
     step words log look
     exec 9>&-; flock -n lock true' || fail "the lock: $(cat out err)"
+
+# A relative name would mean another directory in each script.
+XDG_CACHE_HOME=here parts cache_open && fail "a relative XDG_CACHE_HOME"
+grep -q "^setup: the cache directory 'here/mtlm-dag' is no absolute path" err \
+    || fail "a relative XDG_CACHE_HOME: $(cat err)"
+
+# A user who needs no password is asked for none; one whom sudo refuses hears so.
+install='id() { echo 1000; }; dpkg-query() { :; }; apt-get() { :; }
+    package_installed() { false; }
+    packages_fetch() { say "fetched$1"; }
+    packages_install thing'
+parts 'sudo() { [ "$1" = -n ]; }; '"$install" && grep -qx 'fetched thing' out \
+    || fail "sudo without a password: $(cat out err)"
+parts 'sudo() { false; }; '"$install" && fail "no sudo: $(cat out err)"
+grep -qx 'setup: sudo refused' err || fail "no sudo: $(cat out err)"
+
+# sudo starts commands with an environment of their own; apt still gets the proxy.
+http_proxy='http://proxy:3128/ a' no_proxy=local parts 'id() { echo 1000; }
+    sudo() { shift; env -i PATH="$PATH" "$@"; }
+    as_root sh -c "echo \"\$http_proxy,\$https_proxy,\$no_proxy\""' \
+    && grep -qx 'http://proxy:3128/ a,,local' out \
+    || fail "a proxy under sudo: $(cat out err)"
 
 # A tree that the user has configured keeps its StarPU, and is not configured
 # again, unless there is another StarPU or an option.
@@ -52,8 +80,138 @@ configures '' mine 0
 configures '' other 1
 configures no mine 1
 configures no mine 0
+
+# cmocka that was installed later is found.
+echo 'CMOCKA_LIBS = ' >>tree/build/Makefile
+configures '' mine 0
+CMOCKA=yes configures '' mine 1
+sed -i 's/^CMOCKA_LIBS.*/& -lcmocka/' tree/build/Makefile
+CMOCKA=yes configures '' mine 0
+
+# toolkit NAME VERSION: makes a CUDA toolkit.
+toolkit() {
+    rm -rf "$1"
+    mkdir -p "$1/bin" "$1/include" "$1/lib64"
+    printf '#!/bin/sh\n' >"$1/bin/nvcc"
+    chmod +x "$1/bin/nvcc"
+    echo "#define CUDART_VERSION  $2" >"$1/include/cuda_runtime_api.h"
+    : >"$1/include/cublasLt.h"
+    : >"$1/lib64/libcudart.so"
+    : >"$1/lib64/libcudart.so.$(($2 / 1000))"
+}
+
+# A tree with CUDA follows CUDA_HOME, and another version in the same place.
+toolkit one 13000
+toolkit two 13000
+echo "#define CUDA_TOOLKIT \"$dir/one 13000\"" >tree/build/config.h
+CUDA_HOME=$dir/one configures '' mine 0
+CUDA_HOME=$dir/none configures '' mine 0
+CUDA_HOME=$dir/two configures '' mine 1
+grep -q "build_configure --with-cuda=$dir/two\$" cache/log/build.log \
+    || fail "another toolkit: $(cat cache/log/build.log)"
+CUDA_HOME=$dir/one configures yes mine 1
+CUDA_HOME=$dir/one configures yes mine 0
+toolkit one 13010
+CUDA_HOME=$dir/one configures yes mine 1
+# Where the user names none it is the tree's.
+parts 'build_toolkit; say "$CUDA_HOME"' && grep -qx "$dir/one" out \
+    || fail "the toolkit of a tree: $(cat out err)"
+CUDA_HOME=$dir/two parts 'build_toolkit; say "$CUDA_HOME"' \
+    && grep -qx "$dir/two" out || fail "a toolkit named: $(cat out err)"
+
+# StarPU in the cache is of the toolkit that its library loads.
+printf '%s\n' \
+    ' 0x0000000000000001 (NEEDED)             Shared library: [libcudart.so.13]' \
+    ' 0x0000000000000001 (NEEDED)             Shared library: [libc.so.6]' \
+    " 0x000000000000001d (RUNPATH)            Library runpath: [/lib:$dir/one/lib64]" \
+    >dynamic
+mkdir -p cache/starpu-1.4-cuda/lib
+parts ': >"$CACHE/starpu-1.4-cuda/.mtlm-recipe-$STARPU_RECIPE"'
+# finds TOOLKIT yes|no: whether that StarPU is good for the toolkit.
+finds() {
+    local found=no outdated=no
+    ! CUDA_HOME=$dir/$1 parts 'starpu_find cuda' || found=yes
+    ! CUDA_HOME=$dir/$1 parts 'starpu_outdated "$CACHE/starpu-1.4-cuda"' \
+        || outdated=yes
+    [ "$found" = "$2" ] && [ "$outdated" != "$2" ] \
+        || fail "StarPU for toolkit $1: found $found, outdated $outdated"
+}
+finds one yes
+finds none yes
+finds two no
+toolkit one 14000
+finds one no
+
+# Options of the user stay when a tree is configured again; those of launch/setup
+# do not pile up.
+cat >tree/build/config.status <<'END'
+#!/bin/sh
+[ "$1" = --config ] && cat <<'WORDS'
+'--prefix=/a place' --enable-portable 'CFLAGS=-O1 -DX='\''y'\''' --with-starpu=/old --with-cuda=no
+WORDS
+END
+printf '#!/bin/sh\nprintf "%%s\\n" "$@"\n' >tree/configure
+chmod +x tree/build/config.status tree/configure
+# again OPTION WANT...: configure gets this for the option.
+again() {
+    parts '. "$LAUNCH/setup.d/build.sh"; cd tree; STARPU_PREFIX=/new
+        build_configure '"$1" || fail "build_configure: $(cat out err)"
+    shift
+    printf '%s\n' "$@" | diff -u - out || fail "configured again: $(cat out)"
+}
+user=('--prefix=/a place' --enable-portable "CFLAGS=-O1 -DX='y'")
+again '' "${user[@]}" --with-cuda=no --with-starpu=/new
+again --with-cuda=/at "${user[@]}" --with-starpu=/new --with-cuda=/at
+rm tree/build/config.status
+again --with-cuda=no --with-starpu=/new --with-cuda=no
+
+# A bundle runs on any machine of its kind; only x86-64 has a v3.
+mkdir tree/build-bundle
+for kind in aarch64=yes x86_64=x86-64-v3; do
+    parts '. "$LAUNCH/setup.d/bundle.sh"; BUILD=$ROOT/build-bundle
+        starpu_find() { echo /starpu; }
+        uname() { echo '"${kind%=*}"'; }
+        bundle_configure --without-cuda' \
+        && grep -qx -e "--enable-portable=${kind#*=}" out \
+        || fail "a bundle on $kind: $(cat out err)"
+done
+
 rm -r mine/lib
 parts 'build_starpu; say "StarPU:$STARPU_PREFIX"' && grep -qx StarPU: out \
     || fail "a StarPU that is gone: $(cat out err)"
+
+# A job without a home keeps its cache in the tree.  No archive has .ci/.
+if [ -e "$srcdir/.ci/run" ]; then
+    mkdir -p ci/.ci ci/launch home
+    cp "$srcdir/.ci/run" ci/.ci/
+    printf '#!/bin/sh\necho "${XDG_CACHE_HOME:-at home}"\n' >ci/launch/check
+    chmod +x ci/launch/check
+    [ "$(env -u XDG_CACHE_HOME -u HOME ci/.ci/run)" = "$dir/ci/build/cache" ] \
+        || fail "a job without a home"
+    [ "$(env -u XDG_CACHE_HOME HOME="$dir/home" ci/.ci/run)" = "at home" ] \
+        || fail "a job with a home"
+fi
+
+# Headers of libraries count as the system's; a directory may have -I in its name.
+rule=$(sed -n "s/.*| sed '\(.*-isystem.*\)'.*/\1/p" "$srcdir/configure" | head -n 1)
+[ "$(printf '%s\n' '-I/a/b-I/c -DX -I /d' | sed "$rule")" \
+    = '-isystem /a/b-I/c -DX -isystem /d' ] || fail "-I by '$rule'"
+
+# refuses TEXT OPTION...: configure ends with this error.
+refuses() {
+    local text=$1
+    shift
+    mkdir -p configured
+    (cd configured && "$srcdir/configure" "$@") >out 2>&1 \
+        && fail "configure $* went on"
+    grep -qF -- "$text" out || fail "configure $*: $(tail -n 5 out)"
+}
+# A source tree that is configured itself can be used for no other.
+if [ ! -e "$srcdir/config.status" ]; then
+    refuses "error: --enable-portable=nothing: " --enable-portable=nothing
+    toolkit old 12080
+    refuses "error: --with-cuda: CUDA 13 is needed" --with-cuda="$dir/old" \
+        --with-starpu="$STARPU_PREFIX"
+fi
 
 finish
