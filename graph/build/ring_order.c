@@ -56,12 +56,28 @@ double mtlm_ring_order_memory(const struct mtlm_program_config *config,
     return fullest;
 }
 
+/* Gives time to each box.  Slots follow from times that overlap, and a box
+ * without time, as of a stage without layers, overlaps with nothing.  A smaller
+ * share would vanish in the sums of a long walk. */
+static void give_time(struct mtlm_walk *walk)
+{
+    const double share = 1e-6;
+    double longest = 0;
+
+    for (int i = 0; i < walk->n; i++)
+        longest = fmax(longest, walk->time[i]);
+    for (int i = 0; i < walk->n; i++)
+        walk->time[i] = fmax(walk->time[i], share * longest);
+}
+
 struct mtlm_walk mtlm_ring_order_walk(const struct mtlm_program_config *config,
                                       const struct mtlm_boxes *boxes)
 {
     struct mtlm_walk walk = mtlm_walk_create(boxes);
-    const double makespan = mtlm_walk(&walk, config->order);
+    double makespan;
 
+    give_time(&walk);
+    makespan = mtlm_walk(&walk, config->order);
     assert(makespan < INFINITY);
     (void) makespan;
     return walk;

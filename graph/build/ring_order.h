@@ -15,7 +15,8 @@ struct mtlm_boxes mtlm_ring_order_boxes(
     const struct mtlm_program_config *config,
     const struct mtlm_window_model *model);
 
-/* Returns a walk of config's order, from which slots follow.  boxes:
+/* Returns a walk of config's order, from which slots follow.  A box takes at
+ * least a small share of the longest box's time.  boxes:
  * mtlm_ring_order_boxes(), which the walk borrows.  The caller frees the walk
  * with mtlm_walk_free(). */
 struct mtlm_walk mtlm_ring_order_walk(const struct mtlm_program_config *config,
@@ -31,8 +32,8 @@ struct mtlm_slot_rules mtlm_ring_order_rules(
 double mtlm_ring_order_memory(const struct mtlm_program_config *config,
                               const struct mtlm_window_model *model);
 
-/* The functions below walk the order of config.  model: mtlm_ring_model(); its
- * times are those of the walk. */
+/* The functions below walk the order of config: mtlm_ring_order_walk().  model:
+ * mtlm_ring_model(), whose times the walk has. */
 
 /* Sets the windows window[stages] of the order.  Modes hint and windows: a
  * stage has at least a slot per worker. */
@@ -44,9 +45,9 @@ void mtlm_ring_order_windows(const struct mtlm_program_config *config,
  * slot, and no message for the receiver's slot.
  *
  * The order has no deadlock over slots.  Every edge of a slot leads forward in
- * the time of the walk, and every box with nodes takes time.  So no edges make
- * a circle.  In the walk, lanes of a rank start their boxes in program order.
- * So the users of a slot follow each other in program order, too. */
+ * the time of the walk, and every box takes time.  So no edges make a circle.
+ * In the walk, lanes of a rank start their boxes in program order.  So the
+ * users of a slot follow each other in program order, too. */
 void mtlm_ring_order_lengthen(struct mtlm_program *program,
                               const struct mtlm_window_model *model);
 

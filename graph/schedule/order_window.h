@@ -12,10 +12,11 @@
  * have different slots, by number modulo the length. */
 int mtlm_order_window_slots(const double *begin, const double *end, int n);
 
-/* Sets window[stages] from a walk that ended.  w: microbatches with F begun and
- * B not ended.  w + q: with F begun and W not ended.  g: with B begun and W not
- * ended.  Where microbatches do not ascend, the distance of their numbers
- * counts. */
+/* Sets window[stages] from a walk that ended.  Every box of the walk takes
+ * time: a microbatch that ends as another one begins leaves its slot.  w:
+ * microbatches with F begun and B not ended.  w + q: with F begun and W not
+ * ended.  g: with B begun and W not ended.  Where microbatches do not ascend,
+ * the distance of their numbers counts. */
 void mtlm_order_window_set(const struct mtlm_walk *walk,
                            struct mtlm_window *window);
 

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "graph/build/order_build.h"
 #include "graph/predict/evaluate.h"
 #include "tests/graph/execution.h"
 #include "tests/graph/follow_scene.h"
@@ -47,6 +48,7 @@ static void assert_bits(struct follow_scene *s)
     struct result one, many;
 
     plain.order = NULL;
+    plain.schedule = small_schedule(NULL);
     one = result_of(&plain, NOISE, 3);
     for (int mode = 0; mode <= MTLM_FOLLOW_WINDOWS; mode++) {
         s->config.follow = mode;
@@ -72,6 +74,38 @@ static void test_the_bits_are_those_without_an_order(void **state)
             assert_bits(&s);
         }
         follow_scene_free(&s);
+    }
+}
+
+/* A stage of an embedding or a head alone counts no time: its boxes start and
+ * end at one instant. */
+static void test_stages_without_layers_keep_their_slots(void **state)
+{
+    static const struct {
+        const char *schedule;
+        int virtual_stages;
+        enum mtlm_placement placement;
+        int64_t stage_layers[4];
+    } cases[] = {{"gpipe", 1, MTLM_PLACEMENT_LOOP, {4, 0}},
+                 {"gpipe", 1, MTLM_PLACEMENT_LOOP, {0, 4}},
+                 {"zb-h1", 1, MTLM_PLACEMENT_LOOP, {4, 0}},
+                 {"zb-2p", 1, MTLM_PLACEMENT_LOOP, {4, 0}},
+                 {"breadth-first", 2, MTLM_PLACEMENT_LOOP, {2, 1, 1, 0}},
+                 {"zb-v", 2, MTLM_PLACEMENT_V, {0, 2, 2, 0}}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct follow_scene s = {.config = small_config(1, 2, 5)};
+
+        s.config.schedule = small_schedule(cases[i].schedule);
+        s.config.layout.virtual_stages = cases[i].virtual_stages;
+        s.config.layout.placement = cases[i].placement;
+        s.config.layout.stage_layers = cases[i].stage_layers;
+        s.order =
+            mtlm_order_build(mtlm_published_find(cases[i].schedule), &s.config);
+        s.config.order = &s.order;
+        assert_bits(&s);
+        mtlm_order_free(&s.order);
     }
 }
 
@@ -335,6 +369,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_bits_are_those_without_an_order),
+        cmocka_unit_test(test_stages_without_layers_keep_their_slots),
         cmocka_unit_test(test_strict_follows_the_order_and_waits_for_no_slot),
         cmocka_unit_test(test_lanes_wait_for_no_slot_of_each_other),
         cmocka_unit_test(test_the_evaluation_of_an_order_is_its_walk),

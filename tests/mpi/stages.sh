@@ -68,6 +68,11 @@ for model in "${models[@]}"; do
         like one 2 "${run[@]}" "${parallel[@]}" --stage-layers 0,3,1,0 \
             --act-mem 1e7 --recompute-granularity full
         stages '4, 2 on each rank (placement loop), layers 0 3 1 0'
+        # In an order, a stage that counts no time keeps slots, too.
+        like one 2 "${run[@]}" "${parallel[@]}" --stage-layers 4,0 \
+            --schedule zb-h1 --schedule-mode strict --workers 1
+        like one 2 "${run[@]}" "${parallel[@]}" --stage-layers 2,1,1,0 \
+            --schedule breadth-first --workers 1
         STARPU_SCHED=random like one 2 "${run[@]}" "${parallel[@]}" \
             --placement v --workers 2
         for schedule in $schedules; do
