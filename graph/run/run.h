@@ -155,8 +155,10 @@ struct mtlm_bad_node {
 };
 
 /* Runs the microbatches of the iteration again, with a check after each task,
- * and sets *bad.  The optimizer must have skipped the iteration, so the weights
- * are unchanged.  Waits for all nodes. */
+ * and sets *bad.  The optimizer must have skipped the iteration and all later
+ * ones, so the newest weights are unchanged.  With two versions
+ * (graph/build/version.h), those are the weights of the step after: the
+ * iteration's own are overwritten.  Waits for all nodes. */
 void mtlm_run_find_bad_node(struct mtlm_run *run, int64_t iteration,
                             struct mtlm_bad_node *bad);
 

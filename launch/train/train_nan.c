@@ -5,11 +5,22 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "graph/build/version.h"
 #include "launch/train/train_private.h"
+
+/* Returns how messages end.  With versions of the weights, the search lacks
+ * those of the iteration (mtlm_run_find_bad_node()). */
+static const char *weights_of_search(const struct mtlm_job *job)
+{
+    return mtlm_version_count(&job->program->config) > 1
+               ? " at the weights of the step after"
+               : "";
+}
 
 void mtlm_train_explain_nan(struct mtlm_train *s, int64_t iteration)
 {
     struct mtlm_ranks *ranks = s->job->ranks;
+    const char *weights = weights_of_search(s->job);
     struct mtlm_bad_node bad;
     int64_t mine, first;
 
@@ -25,13 +36,13 @@ void mtlm_train_explain_nan(struct mtlm_train *s, int64_t iteration)
             fprintf(stderr,
                     "mtlm-dag: iteration %" PRId64
                     ": loss or gradient norm is not finite, but every node "
-                    "is finite when run again\n",
-                    iteration + 1);
+                    "is finite when run again%s\n",
+                    iteration + 1, weights);
     } else if (mine == first) {
         fprintf(stderr,
                 "mtlm-dag: iteration %" PRId64 ": rank %d: %s made the first "
-                "value that is not finite\n",
-                iteration + 1, mtlm_ranks_rank(ranks), bad.text);
+                "value that is not finite%s\n",
+                iteration + 1, mtlm_ranks_rank(ranks), bad.text, weights);
     }
     s->code = MTLM_EXIT_NUMERIC;
 }
