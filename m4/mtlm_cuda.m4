@@ -34,7 +34,7 @@ AC_DEFUN([MTLM_CUDA], [
     AS_CASE([$CUDA_HOME], [/usr|/usr/], [CUDA_CPPFLAGS=],
       [CUDA_CPPFLAGS="-isystem $CUDA_HOME/include"])
     CUDA_LIBS="-L$CUDA_HOME/lib64 -Wl,-rpath,$CUDA_HOME/lib64 -lcudart -lstdc++"
-    CPPFLAGS="$CPPFLAGS $STARPU_CFLAGS $CUDA_CPPFLAGS"
+    CPPFLAGS="$CPPFLAGS $CUDA_CPPFLAGS $STARPU_CFLAGS"
     dnl cuBLASLt, NCCL and cuDNN are loaded when a process takes a GPU.
     LIBS="-lcublasLt $CUDA_LIBS $LIBS"
     AC_CHECK_HEADER([cublasLt.h], [],
