@@ -66,7 +66,9 @@
              .most_chunks = 2, .placed = true, .placement = MTLM_PLACEMENT_V,  \
              .windows = pipeline_of_memory, .order = &mtlm_priority_by_depth,  \
              .followed = true)                                                 \
-    SCHEDULE("auto", "virtual stages, placement and windows by evaluation",    \
+    SCHEDULE("auto",                                                           \
+             "virtual stages, placement, and windows or an order by "          \
+             "evaluation",                                                     \
              .sizing = MTLM_SIZING_SEARCH, .memory_of = "1f1b",                \
              .least_chunks = 1, .windows = by_options,                         \
              .order = &mtlm_priority_by_depth)
