@@ -5,6 +5,7 @@
 #   - A function that a header declares begins with mtlm_<module>, mtlm_<room> or
 #     mtlm_<tag>.  The module is the file or its plural, the tag a type that the
 #     header names.
+#   - No two headers share an include guard: a source would lose the second one.
 #
 # Usage: tests/check_names.sh [TREE]
 set -eu
@@ -51,6 +52,7 @@ function check_function(name,    i)
     file = $0
     files++
     n_tags = n_names = 0
+    guard = ""
     module = file
     sub(/.*\//, "", module)
     sub(/\.[a-z]+$/, "", module)
@@ -60,6 +62,13 @@ function check_function(name,    i)
     for (i = 1; i <= n_rooms; i++)
         sub(/s$/, "", room[i])
     while ((getline text < file) > 0) {
+        # The guard is the first name that a header asks for.
+        if (file ~ /\.(h|cuh)$/ && guard == "" && text ~ /^#ifndef /) {
+            guard = substr(text, 9)
+            if (guard in guarded)
+                wrong(guard " guards " guarded[guard] ", too")
+            guarded[guard] = file
+        }
         if (match(text, /^(typedef )?(struct|enum|union) [a-z_0-9]+( \{|;)/)) {
             split(text, part, /[ ;]+/)
             name = part[1] == "typedef" ? part[3] : part[2]

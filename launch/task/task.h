@@ -1,5 +1,5 @@
-#ifndef MTLM_TASK_H
-#define MTLM_TASK_H
+#ifndef MTLM_LAUNCH_TASK_H
+#define MTLM_LAUNCH_TASK_H
 
 /* The tasks of --task: what each measures, and what its --help teaches. */
 
@@ -87,4 +87,4 @@ const struct mtlm_task_entry *mtlm_task_find(const char *name);
 /* Prints what a user must know to run the task. */
 void mtlm_task_help(const struct mtlm_task_entry *task, FILE *out);
 
-#endif /* MTLM_TASK_H */
+#endif /* MTLM_LAUNCH_TASK_H */
