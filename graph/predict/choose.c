@@ -65,6 +65,13 @@ struct mtlm_program_config mtlm_wish_config(const struct mtlm_wish *wish,
     return config;
 }
 
+struct mtlm_program_config mtlm_choice_config(const struct mtlm_wish *wish,
+                                              const struct mtlm_choice *choice)
+{
+    return mtlm_wish_config(wish, choice->tp, choice->pp, choice->dp,
+                            choice->micro_batch);
+}
+
 /* Returns the bytes of the first rank, which are much faster to find than those
  * of all ranks. */
 static double first_rank(const struct mtlm_program_config *config,

@@ -126,4 +126,8 @@ struct mtlm_program_config mtlm_wish_config(const struct mtlm_wish *wish,
                                             int tp, int pp, int dp,
                                             int64_t micro_batch);
 
+/* As mtlm_wish_config(), with layout and micro batch of the choice. */
+struct mtlm_program_config mtlm_choice_config(const struct mtlm_wish *wish,
+                                              const struct mtlm_choice *choice);
+
 #endif /* MTLM_GRAPH_CHOOSE_H */

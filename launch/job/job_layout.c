@@ -98,8 +98,7 @@ static int check_memory(const struct mtlm_job *job, struct mtlm_error *err)
 static int check_published(struct mtlm_job *job, struct mtlm_error *err)
 {
     struct mtlm_choice *c = &job->choice;
-    struct mtlm_program_config config =
-        mtlm_wish_config(&job->wish, c->tp, c->pp, c->dp, c->micro_batch);
+    struct mtlm_program_config config = mtlm_choice_config(&job->wish, c);
     struct mtlm_outline outline;
 
     if (!config.order || job->options.schedule_file)
@@ -168,9 +167,7 @@ int mtlm_job_layout_choose(struct mtlm_job *job, struct mtlm_error *err)
         || (job->wish.config.packing != MTLM_PACKING_NO
             && check_memory(job, err) < 0))
         return -1;
-    job->layout = mtlm_wish_config(&job->wish, job->choice.tp, job->choice.pp,
-                                   job->choice.dp, job->choice.micro_batch)
-                      .layout;
+    job->layout = mtlm_choice_config(&job->wish, &job->choice).layout;
     mtlm_layout_place(&job->layout, mtlm_ranks_rank(job->ranks));
     return check_lanes(job, err);
 }
@@ -184,7 +181,7 @@ static void print_plan(const struct mtlm_job *job, FILE *out)
 
     if (c->tp == 0 || c->least)
         return;
-    config = mtlm_wish_config(&job->wish, c->tp, c->pp, c->dp, c->micro_batch);
+    config = mtlm_choice_config(&job->wish, c);
     mtlm_activation_memory_measure(&config);
     outline = mtlm_outline_create(&config, job->hosts.process_bytes);
     mtlm_plan_table_memory(&outline, out);

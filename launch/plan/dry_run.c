@@ -240,9 +240,8 @@ static int print_plan(const struct dry_run *d, struct mtlm_error *err)
 /* Refuses a schedule whose boxes alone are too many. */
 static int check_size(const struct dry_run *d, struct mtlm_error *err)
 {
-    const struct mtlm_choice *c = &d->choice;
     const struct mtlm_program_config config =
-        mtlm_wish_config(&d->wish, c->tp, c->pp, c->dp, c->micro_batch);
+        mtlm_choice_config(&d->wish, &d->choice);
 
     return d->options->eval_only ? 0 : mtlm_plan_size_check(&config, 1, err);
 }
@@ -340,8 +339,7 @@ int mtlm_dry_run(struct mtlm_options *options, FILE *out,
         return -1;
     }
     mtlm_step_show("planning memory");
-    d.config = mtlm_wish_config(&d.wish, d.choice.tp, d.choice.pp, d.choice.dp,
-                                d.choice.micro_batch);
+    d.config = mtlm_choice_config(&d.wish, &d.choice);
     mtlm_activation_memory_measure(&d.config);
     if (!options->eval_only)
         rc = mtlm_dry_run_schedule_check(&d.config, err);

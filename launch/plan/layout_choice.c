@@ -251,8 +251,7 @@ static int most_ranks(const struct mtlm_wish *wish, int n)
 static int check_rows(const struct mtlm_wish *wish,
                       const struct mtlm_choice *choice, struct mtlm_error *err)
 {
-    const struct mtlm_program_config config = mtlm_wish_config(
-        wish, choice->tp, choice->pp, choice->dp, choice->micro_batch);
+    const struct mtlm_program_config config = mtlm_choice_config(wish, choice);
 
     if (mtlm_stage_rows_fit(&config))
         return 0;

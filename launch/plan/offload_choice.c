@@ -45,9 +45,8 @@ struct disk {
 
 static struct disk disk_of(const struct trial *t)
 {
-    const struct mtlm_choice *c = &t->choice;
     struct mtlm_program_config config =
-        mtlm_wish_config(&t->wish, c->tp, c->pp, c->dp, c->micro_batch);
+        mtlm_choice_config(&t->wish, &t->choice);
     struct mtlm_outline outline;
     struct disk disk = {0};
 
@@ -87,10 +86,7 @@ static bool fits_with(struct trial *t, int gradients, int weights, int inputs)
 
 static int64_t microbatches_of(const struct trial *t)
 {
-    const struct mtlm_choice *c = &t->choice;
-
-    return mtlm_wish_config(&t->wish, c->tp, c->pp, c->dp, c->micro_batch)
-        .microbatches;
+    return mtlm_choice_config(&t->wish, &t->choice).microbatches;
 }
 
 /* Fewer units than this fill the slots alone. */

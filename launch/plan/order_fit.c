@@ -183,8 +183,7 @@ int mtlm_order_fit_machines(const struct mtlm_options *options,
                             const struct mtlm_choice *choice,
                             struct mtlm_error *err)
 {
-    struct mtlm_program_config config = mtlm_wish_config(
-        wish, choice->tp, choice->pp, choice->dp, choice->micro_batch);
+    struct mtlm_program_config config = mtlm_choice_config(wish, choice);
     struct mtlm_boxes boxes;
     double *memory, *most;
     int rc = 0;

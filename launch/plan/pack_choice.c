@@ -44,8 +44,7 @@ int mtlm_pack_choice_make(const struct mtlm_options *options,
                           struct mtlm_error *err)
 {
     const bool asked = options->pack_weights == MTLM_PACKING_YES;
-    struct mtlm_program_config config = mtlm_wish_config(
-        wish, choice->tp, choice->pp, choice->dp, choice->micro_batch);
+    struct mtlm_program_config config = mtlm_choice_config(wish, choice);
     const char *why = hindrance(options, &config, hosts, here);
     double need;
 

@@ -27,19 +27,12 @@ struct settled {
     struct mtlm_wish wish;
 };
 
-static struct mtlm_program_config config_of(const struct mtlm_wish *wish,
-                                            const struct mtlm_choice *choice)
-{
-    return mtlm_wish_config(wish, choice->tp, choice->pp, choice->dp,
-                            choice->micro_batch);
-}
-
 /* Whether a plan can be compared with another one. */
 static bool is_comparable(const struct mtlm_wish *wish,
                           const struct mtlm_hosts *hosts,
                           const struct mtlm_choice *choice)
 {
-    const struct mtlm_program_config config = config_of(wish, choice);
+    const struct mtlm_program_config config = mtlm_choice_config(wish, choice);
     const struct mtlm_boxes boxes = mtlm_program_boxes(&config);
     const bool modelled = wish->machine.cluster;
 
@@ -126,7 +119,7 @@ static struct mtlm_policy_seconds seconds_of_programs(
 static struct mtlm_policy_seconds seconds_of(const struct mtlm_wish *wish,
                                              const struct mtlm_choice *choice)
 {
-    struct mtlm_program_config config = config_of(wish, choice);
+    struct mtlm_program_config config = mtlm_choice_config(wish, choice);
     struct mtlm_policy_seconds seconds;
 
     mtlm_activation_memory_measure(&config);
@@ -198,7 +191,7 @@ static int take_both(struct mtlm_options *options, struct mtlm_wish *wish,
     if (before.options.notes)
         before.options.notes = mtlm_strdup(before.options.notes);
     rc = mtlm_layout_choice_take(options, wish, choice, err);
-    config = config_of(wish, choice);
+    config = mtlm_choice_config(wish, choice);
     if (rc == 0 && !mtlm_program_is_chained(&config))
         compare(options, wish, choice, &before);
     free(before.options.notes);

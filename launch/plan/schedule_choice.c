@@ -192,8 +192,7 @@ static int settle_times(struct mtlm_options *options, struct mtlm_wish *wish,
                         const struct mtlm_choice *choice,
                         struct mtlm_error *err)
 {
-    const struct mtlm_program_config config = mtlm_wish_config(
-        wish, choice->tp, choice->pp, choice->dp, choice->micro_batch);
+    const struct mtlm_program_config config = mtlm_choice_config(wish, choice);
 
     if (!wish->machine.cluster)
         return check_times(options, &config, err);
@@ -321,8 +320,7 @@ static int settle_order(struct mtlm_options *options, struct mtlm_wish *wish,
                         const struct mtlm_choice *choice,
                         struct mtlm_error *err)
 {
-    struct mtlm_program_config config = mtlm_wish_config(
-        wish, choice->tp, choice->pp, choice->dp, choice->micro_batch);
+    struct mtlm_program_config config = mtlm_choice_config(wish, choice);
     const struct mtlm_published *published =
         mtlm_published_find(config.schedule->name);
     struct mtlm_box_order order;
@@ -344,8 +342,7 @@ static int settle_order(struct mtlm_options *options, struct mtlm_wish *wish,
 static void settle_gradients(struct mtlm_wish *wish,
                              const struct mtlm_choice *choice)
 {
-    struct mtlm_program_config config = mtlm_wish_config(
-        wish, choice->tp, choice->pp, choice->dp, choice->micro_batch);
+    struct mtlm_program_config config = mtlm_choice_config(wish, choice);
 
     if (!mtlm_ring_times(&config) || config.act_mem == 0 || config.order
         || config.schedule->sizing == MTLM_SIZING_STAGES)
@@ -359,8 +356,7 @@ int mtlm_schedule_choice_settle(struct mtlm_options *options,
                                 const struct mtlm_choice *choice,
                                 struct mtlm_error *err)
 {
-    struct mtlm_program_config config = mtlm_wish_config(
-        wish, choice->tp, choice->pp, choice->dp, choice->micro_batch);
+    struct mtlm_program_config config = mtlm_choice_config(wish, choice);
     const bool searches = config.schedule->sizing == MTLM_SIZING_SEARCH
                           && mtlm_layout_pipeline(&config.layout) > 1;
 
@@ -389,8 +385,7 @@ int mtlm_schedule_choice_settle(struct mtlm_options *options,
             return -1;
     }
     settle_gradients(wish, choice);
-    config = mtlm_wish_config(wish, choice->tp, choice->pp, choice->dp,
-                              choice->micro_batch);
+    config = mtlm_choice_config(wish, choice);
     mtlm_order_choice_places(options, wish, &config);
     return settle_order(options, wish, choice, err);
 }

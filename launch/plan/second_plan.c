@@ -56,8 +56,7 @@ static double evaluate_old(const struct mtlm_program *program,
 static double evaluate_new(const struct mtlm_second_plan *plan,
                            const struct mtlm_choice *choice)
 {
-    struct mtlm_program_config config = mtlm_wish_config(
-        &plan->wish, choice->tp, choice->pp, choice->dp, choice->micro_batch);
+    struct mtlm_program_config config = mtlm_choice_config(&plan->wish, choice);
     double seconds;
 
     mtlm_activation_memory_measure(&config);

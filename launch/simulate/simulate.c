@@ -181,9 +181,8 @@ static int search_layout(struct simulation *s, struct mtlm_error *err)
 /* Refuses an iteration that this machine cannot simulate. */
 static int check_size(const struct simulation *s, struct mtlm_error *err)
 {
-    const struct mtlm_choice *c = &s->choice;
     const struct mtlm_program_config config =
-        mtlm_wish_config(&s->wish, c->tp, c->pp, c->dp, c->micro_batch);
+        mtlm_choice_config(&s->wish, &s->choice);
 
     return mtlm_simulate_size_check(s->options, &config, err);
 }
@@ -338,9 +337,8 @@ static double need_of(const struct simulation *s,
 static int simulate_iteration(struct simulation *s, FILE *out,
                               struct mtlm_error *err)
 {
-    const struct mtlm_choice *c = &s->choice;
     struct mtlm_program_config config =
-        mtlm_wish_config(&s->wish, c->tp, c->pp, c->dp, c->micro_batch);
+        mtlm_choice_config(&s->wish, &s->choice);
     struct mtlm_folded_run run;
     int rc;
 

@@ -289,8 +289,7 @@ static int slots(const struct mtlm_wish *wish, struct mtlm_choice choice)
     int w;
 
     chosen.config.window = choice.window;
-    config = mtlm_wish_config(&chosen, choice.tp, choice.pp, choice.dp,
-                              choice.micro_batch);
+    config = mtlm_choice_config(&chosen, &choice);
     window = mtlm_ring_windows(&config);
     w = window[0].w;
     free(window);

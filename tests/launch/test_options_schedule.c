@@ -38,8 +38,7 @@ static int settle(const char *line, struct mtlm_program_config *config)
         0);
     if (mtlm_layout_choice_take(&options, &wish, &choice, &error) < 0)
         return -1;
-    *config = mtlm_wish_config(&wish, choice.tp, choice.pp, choice.dp,
-                               choice.micro_batch);
+    *config = mtlm_choice_config(&wish, &choice);
     return 0;
 }
 

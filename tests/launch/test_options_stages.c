@@ -33,9 +33,7 @@ static struct mtlm_layout layout_of(const char *line, int ranks)
     if (mtlm_layout_choice_make(&options, &wish, &hosts, &choice, NULL, &error)
         < 0)
         fail_msg("%s: %s", line, error.text);
-    return mtlm_wish_config(&wish, choice.tp, choice.pp, choice.dp,
-                            choice.micro_batch)
-        .layout;
+    return mtlm_choice_config(&wish, &choice).layout;
 }
 
 static void gives(const char *line, int ranks, int pp, int v, const char *text)
