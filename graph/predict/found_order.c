@@ -7,9 +7,8 @@
 #include <stdlib.h>
 
 #include "graph/predict/found_order.h"
+#include "graph/predict/limits.h"
 #include "runtime/base/memory.h"
-
-static const double worth = 0.999;
 
 void mtlm_found_order_free(struct mtlm_found_order *found)
 {
@@ -21,7 +20,7 @@ void mtlm_found_order_free(struct mtlm_found_order *found)
 bool mtlm_found_orders_want(const struct mtlm_found_orders *orders,
                             double seconds)
 {
-    return orders->n == 0 || seconds * worth <= orders->least;
+    return orders->n == 0 || seconds * MTLM_WORTH_SHARE <= orders->least;
 }
 
 /* Returns the seconds behind late messages, with what a chain must gain. */
@@ -30,7 +29,8 @@ static double late_cost(const struct mtlm_found_order *found)
     const bool chained =
         found->order.ranks > 0 && found->follow == MTLM_FOLLOW_STRICT;
 
-    return chained ? found->late_seconds / worth : found->late_seconds;
+    return chained ? found->late_seconds / MTLM_WORTH_SHARE
+                   : found->late_seconds;
 }
 
 /* Whether b is no better than a, which came first. */

@@ -83,7 +83,7 @@ double mtlm_hold_choose(const struct mtlm_evaluate *pipeline, double *seconds)
 
 /* The shares for an iteration of more nodes are compared with so many
  * microbatches per pipeline rank. */
-enum { MANY_NODES = 100000, ENOUGH = 2 };
+enum { SHARES_NODES = 100000, ENOUGH = 2 };
 
 /* Returns the seconds of a microbatch's F on the first rank. */
 static double forward_seconds(struct mtlm_pipeline_programs *p)
@@ -171,7 +171,7 @@ double mtlm_hold_choose_program(const struct mtlm_program_config *config,
     double share;
 
     if (config->microbatches <= enough
-        || config->microbatches * nodes <= MANY_NODES)
+        || config->microbatches * nodes <= SHARES_NODES)
         return choose_for(config, machine);
     share = choose_for_first(config, machine, enough);
     return share > 0 && lengthens(config, machine, share) ? 0 : share;

@@ -11,6 +11,7 @@
 #include "graph/predict/search.h"
 #include "graph/predict/stage_kind.h"
 #include "graph/predict/work.h"
+#include "graph/schedule/schedule.h"
 #include "runtime/base/memory.h"
 
 /* Values of alpha that are tried.  A pipeline of many tasks gets few tries; one
@@ -26,9 +27,6 @@ static const double worth = 0.99;
 
 /* Several stages on a rank have a few small tensors more than one stage. */
 static const double slack = 1.001;
-
-/* On equal stages, the windows of 1F1B. */
-static const double alpha_1f1b = 1.5;
 
 double mtlm_search(const struct mtlm_search *search, struct mtlm_window *window,
                    double *alpha)
@@ -54,7 +52,7 @@ double mtlm_search(const struct mtlm_search *search, struct mtlm_window *window,
 
         model.alpha = i < search->tries
                           ? most - (most - least) * i / search->tries
-                          : fmin(alpha_1f1b, least);
+                          : fmin(MTLM_ALPHA_1F1B, least);
         mtlm_schedule_windows(p->schedule, &model, tried);
         if (memcmp(tried, last, stages * sizeof(*tried)) == 0)
             continue;

@@ -12,6 +12,7 @@
 #include "graph/predict/bound.h"
 #include "graph/predict/evaluated_order.h"
 #include "graph/predict/late.h"
+#include "graph/predict/limits.h"
 #include "graph/predict/search.h"
 #include "graph/predict/search_order.h"
 #include "graph/predict/stage_kind.h"
@@ -21,9 +22,6 @@
 /* The kinds of stages share the steps of one search.  FLOPs are no durations:
  * without times, no step. */
 static const double effort = .3 / MTLM_STAGE_KINDS;
-
-/* The share of the hold rule that stands for all: a policy chooses its own. */
-static const double hold = .5;
 
 /* Workers never wait for messages, or may wait. */
 enum { NEVER, WAITS, POLICIES };
@@ -102,7 +100,7 @@ static double evaluate_follower(void *arg, double more)
 
     one.latency = 2 * more;
     return f->waits && !mtlm_program_is_chained(f->config)
-               ? fmin(seconds, evaluate_pipeline(&one, hold))
+               ? fmin(seconds, evaluate_pipeline(&one, MTLM_HOLD_SHARE))
                : seconds;
 }
 
@@ -426,7 +424,7 @@ static void try_own(const struct mtlm_program_config *config,
     struct mtlm_evaluation e;
 
     s->most_memory = mtlm_ring_memory(config);
-    work.pipeline.hold = hold;
+    work.pipeline.hold = MTLM_HOLD_SHARE;
     e = mtlm_evaluate(&work.pipeline);
     mtlm_evaluated_order(&e, &boxes, &order);
     note(config, join_pieces(&boxes, &order, 0), MTLM_FOLLOW_HINT, s);

@@ -8,6 +8,7 @@
 #include "graph/build/order_build.h"
 #include "graph/build/ring.h"
 #include "graph/predict/activation_memory.h"
+#include "graph/predict/limits.h"
 #include "graph/predict/outline.h"
 #include "graph/predict/pipeline_programs.h"
 #include "graph/predict/search.h"
@@ -18,24 +19,14 @@
 #include "graph/schedule/schedule.h"
 #include "runtime/base/memory.h"
 
-/* Programs of more nodes are evaluated with fewer microbatches, at least so
- * many per pipeline rank. */
-enum { MANY_NODES = 400000, ENOUGH = 2 };
+/* Programs of more than MTLM_MANY_NODES are evaluated with fewer microbatches,
+ * at least so many per pipeline rank. */
+enum { ENOUGH = 2 };
 
 /* Parts of the activation memory that are tried. */
 enum { PARTS = 16 };
 
-/* The share of the hold rule that stands for all: a policy chooses its own. */
-static const double hold = .5;
-
-/* On equal stages, the windows of 1F1B. */
-static const double alpha_1f1b = 1.5;
-
 static const double rounding = 1e-9;
-
-/* Of two choices, the one of the search before stays unless the other takes at
- * most this share of its time: late messages have decided there. */
-static const double worth = 0.999;
 
 /* Without tensor parallelism, programs take about what their stages do.  Then a
  * candidate's stages take at most so many times the time of the choice's. */
@@ -82,7 +73,8 @@ static double seconds_of(const struct program_search *s,
     mtlm_pipeline_programs_slow(&p, machine);
     seconds = mtlm_pipeline_programs_makespan(&p, 0);
     if (s->search->waits && !mtlm_program_is_chained(config))
-        seconds = fmin(seconds, mtlm_pipeline_programs_makespan(&p, hold));
+        seconds =
+            fmin(seconds, mtlm_pipeline_programs_makespan(&p, MTLM_HOLD_SHARE));
     mtlm_pipeline_programs_free(&p);
     if (config->order)
         mtlm_order_free(&first);
@@ -115,7 +107,7 @@ static bool stages_are_worth(const struct program_search *s,
     work = mtlm_work_create(config);
     worthy = stages_fit(&work, config, 0, s->most_stages)
              || (s->search->waits && !mtlm_program_is_chained(config)
-                 && stages_fit(&work, config, hold, s->most_stages));
+                 && stages_fit(&work, config, MTLM_HOLD_SHARE, s->most_stages));
     mtlm_work_free(&work);
     return worthy;
 }
@@ -212,8 +204,8 @@ static bool try_all_windows(struct program_search *s,
     const double alpha = largest_alpha(config);
     bool fit = alpha > 0 && try_windows(s, config, alpha);
 
-    if (alpha > alpha_1f1b)
-        fit |= try_windows(s, config, alpha_1f1b);
+    if (alpha > MTLM_ALPHA_1F1B)
+        fit |= try_windows(s, config, MTLM_ALPHA_1F1B);
     return fit;
 }
 
@@ -314,7 +306,7 @@ static struct program_search create_search(
 {
     const int64_t nodes = mtlm_pipeline_programs_nodes(config);
     const int64_t few =
-        fmax(ENOUGH * config->layout.pp, (double) MANY_NODES / nodes);
+        fmax(ENOUGH * config->layout.pp, (double) MTLM_MANY_NODES / nodes);
 
     return (struct program_search){
         .search = search, .microbatches = fmin(config->microbatches, few)};
@@ -364,7 +356,7 @@ static void begin(struct program_search *s,
     *best = (struct program_choice){*found, config->window, config->act_mem};
     best->found.seconds = fit ? found->seconds : INFINITY;
     s->tight = !fit;
-    s->most = worth * best->found.seconds;
+    s->most = MTLM_WORTH_SHARE * best->found.seconds;
     s->most_stages = fit && config->layout.tp == 1 && stages_s > 0
                          ? stages_slack * stages_s
                          : INFINITY;
@@ -456,5 +448,5 @@ bool mtlm_search_program_allows(const struct mtlm_search_program *search,
 
     evaluate_choice(&s, config, false, &windows);
     evaluate_choice(&s, config, false, &order);
-    return order.seconds * worth <= windows.seconds;
+    return order.seconds * MTLM_WORTH_SHARE <= windows.seconds;
 }

@@ -6,9 +6,6 @@
 
 #include "graph/schedule/schedule.h"
 
-/* On equal stages, w_k = p - k. */
-static const double alpha_1f1b = 1.5;
-
 /* ---- windows ---- */
 
 static double by_options(const struct mtlm_window_model *model,
@@ -46,17 +43,17 @@ static double all_microbatches(const struct mtlm_window_model *model,
 static double one_pipeline(const struct mtlm_window_model *model,
                            struct mtlm_window *window)
 {
-    mtlm_window_set_alpha(model, alpha_1f1b, window);
-    return alpha_1f1b;
+    mtlm_window_set_alpha(model, MTLM_ALPHA_1F1B, window);
+    return MTLM_ALPHA_1F1B;
 }
 
 /* On equal stages, q_k = k. */
 static double one_pipeline_filled(const struct mtlm_window_model *model,
                                   struct mtlm_window *window)
 {
-    mtlm_window_set_alpha(model, alpha_1f1b, window);
+    mtlm_window_set_alpha(model, MTLM_ALPHA_1F1B, window);
     mtlm_window_fill_evenly(model, window);
-    return alpha_1f1b;
+    return MTLM_ALPHA_1F1B;
 }
 
 /* Twice w_k less one; on equal stages, q_k = 2k. */
@@ -65,7 +62,7 @@ static double two_pipelines_filled(const struct mtlm_window_model *model,
 {
     const int stages = mtlm_layout_stages(model->layout);
 
-    mtlm_window_set_alpha(model, alpha_1f1b, window);
+    mtlm_window_set_alpha(model, MTLM_ALPHA_1F1B, window);
     for (int k = 0; k < stages; k++)
         window[k].w = mtlm_window_clamp(model, 2 * window[k].w - 1);
     mtlm_window_fill_evenly(model, window);

@@ -9,6 +9,9 @@
 #include "graph/schedule/schedule_list.h"
 #include "graph/schedule/window.h"
 
+/* The windows of 1F1B: on equal stages, w_k = p - k. */
+#define MTLM_ALPHA_1F1B 1.5
+
 /* Where the windows of a schedule come from. */
 enum mtlm_sizing {
     MTLM_SIZING_STAGES,  /* a formula of the stages */

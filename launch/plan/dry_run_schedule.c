@@ -8,6 +8,7 @@
 #include "graph/build/version.h"
 #include "graph/order/order_slots.h"
 #include "graph/predict/hold.h"
+#include "graph/predict/limits.h"
 #include "graph/predict/pipeline_programs.h"
 #include "graph/predict/simulator.h"
 #include "graph/predict/steady.h"
@@ -30,9 +31,6 @@ enum { MANY_MICROBATCHES = 40, SHOWN_FIRST = 20, SHOWN_LAST = 10 };
 
 /* Shared slots of more ranks are not printed. */
 enum { MANY_RANKS = 32 };
-
-/* Programs of more nodes are not evaluated. */
-enum { MANY_NODES = 400000 };
 
 /* ---- in words ---- */
 
@@ -156,7 +154,7 @@ static void print_nodes(const struct mtlm_program_config *config,
     if (!machine->cluster || config->layout.pp == 1
         || config->layout.placement == MTLM_PLACEMENT_POLICY
         || config->microbatches * mtlm_pipeline_programs_nodes(config)
-               > MANY_NODES)
+               > MTLM_MANY_NODES)
         return;
     if (waits && !mtlm_program_is_chained(config))
         share = mtlm_hold_choose_program(config, machine);

@@ -8,6 +8,7 @@
 #include "graph/predict/activation_memory.h"
 #include "graph/predict/hold.h"
 #include "graph/predict/late.h"
+#include "graph/predict/limits.h"
 #include "graph/predict/pipeline_programs.h"
 #include "graph/predict/search_order.h"
 #include "graph/predict/work.h"
@@ -17,9 +18,6 @@
 #include "runtime/base/memory.h"
 #include "runtime/machine/machine.h"
 #include "runtime/machine/plugin.h"
-
-/* Programs of more nodes are not evaluated. */
-enum { MANY_NODES = 400000 };
 
 /* A schedule that is settled under a policy. */
 struct settled {
@@ -44,7 +42,7 @@ static bool is_comparable(const struct mtlm_wish *wish,
            && mtlm_boxes_count(&boxes) <= MTLM_SEARCH_ORDER_BOXES
            && (!modelled
                || config.microbatches * mtlm_pipeline_programs_nodes(&config)
-                      <= MANY_NODES);
+                      <= MTLM_MANY_NODES);
 }
 
 /* ---- evaluation, under the policy in force ---- */

@@ -19,7 +19,7 @@
 
 /* Maximum number of evaluated iterations; draws of the times of messages, of at
  * most so many nodes. */
-enum { MANY_ITERATIONS = 8, DRAWS = 8, MANY_NODES = 100000 };
+enum { MANY_ITERATIONS = 8, DRAWS = 8, DRAWS_NODES = 100000 };
 
 struct evaluation {
     const struct mtlm_job *job;
@@ -151,7 +151,7 @@ static void print_draws(struct evaluation *e,
 {
     double least = INFINITY, most = 0;
 
-    if (e->times->shares == 0 || (last + 1) * nodes_of(e) > MANY_NODES)
+    if (e->times->shares == 0 || (last + 1) * nodes_of(e) > DRAWS_NODES)
         return;
     for (e->draw = 1; e->draw <= DRAWS; e->draw++) {
         struct mtlm_trace_summary *s = evaluate_run(e, info, first, last);
