@@ -59,6 +59,11 @@ int mtlm_layout_pp_rank(const struct mtlm_layout *layout, int stage)
     return back ? layout->pp - 1 - at : at;
 }
 
+bool mtlm_layout_same_rank(const struct mtlm_layout *layout, int a, int b)
+{
+    return mtlm_layout_pp_rank(layout, a) == mtlm_layout_pp_rank(layout, b);
+}
+
 int mtlm_layout_rank_of_stage(const struct mtlm_layout *layout, int stage)
 {
     return rank_at(layout, mtlm_layout_pp_rank(layout, stage));
@@ -102,6 +107,15 @@ void mtlm_layout_layers(const struct mtlm_layout *layout, int64_t num_layers,
         return;
     }
     split_evenly(num_layers, mtlm_layout_stages(layout), stage, first, count);
+}
+
+int64_t mtlm_layout_layer_count(const struct mtlm_layout *layout,
+                                int64_t num_layers, int stage)
+{
+    int64_t first, count;
+
+    mtlm_layout_layers(layout, num_layers, stage, &first, &count);
+    return count;
 }
 
 bool mtlm_layout_meet(const struct mtlm_layout *a, const struct mtlm_layout *b,

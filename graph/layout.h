@@ -62,6 +62,9 @@ int mtlm_layout_pipeline(const struct mtlm_layout *layout);
 /* Returns the pp_rank of the ranks that hold virtual stage k. */
 int mtlm_layout_pp_rank(const struct mtlm_layout *layout, int stage);
 
+/* Returns whether the same ranks hold virtual stages a and b. */
+bool mtlm_layout_same_rank(const struct mtlm_layout *layout, int a, int b);
+
 /* Returns the chunk number, from 0, that virtual stage k has on its ranks. */
 int mtlm_layout_chunk(const struct mtlm_layout *layout, int stage);
 
@@ -80,6 +83,10 @@ bool mtlm_layout_shares_embedding(const struct mtlm_layout *layout);
  * *count - 1. */
 void mtlm_layout_layers(const struct mtlm_layout *layout, int64_t num_layers,
                         int stage, int64_t *first, int64_t *count);
+
+/* Returns the number of layers of virtual stage k. */
+int64_t mtlm_layout_layer_count(const struct mtlm_layout *layout,
+                                int64_t num_layers, int stage);
 
 /* Returns whether ranks a and b share a group of that kind.  a must belong to
  * such a group.  a and b differ in coordinates only. */

@@ -17,15 +17,6 @@
 
 /* ---- windows ---- */
 
-static int64_t layers_of(const struct mtlm_program_config *config, int stage)
-{
-    int64_t first, count;
-
-    mtlm_layout_layers(&config->layout, config->model.num_layers, stage, &first,
-                       &count);
-    return count;
-}
-
 /* Returns whether windows follow from the stages alone. */
 static bool follow_from_stages(const struct mtlm_program_config *config)
 {
@@ -69,7 +60,8 @@ struct mtlm_window_model mtlm_ring_model(
     double share = 1, gradient_share = 0;
 
     for (int k = 0; k < stages; k++) {
-        const double layers = layers_of(config, k);
+        const double layers = mtlm_layout_layer_count(
+            &config->layout, config->model.num_layers, k);
         const double again = layers_again(config, layers);
 
         memory[k] = times[k] = layers;

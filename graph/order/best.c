@@ -110,11 +110,7 @@ static void try_rounds(struct best_search *s)
 
 static double hop(const struct best_search *s, int k, int next)
 {
-    const struct mtlm_layout *layout = s->boxes->layout;
-
-    return mtlm_layout_pp_rank(layout, k) != mtlm_layout_pp_rank(layout, next)
-               ? s->boxes->hop
-               : 0;
+    return mtlm_layout_same_rank(s->boxes->layout, k, next) ? 0 : s->boxes->hop;
 }
 
 /* Sets the starts of a microbatch alone: forward[stages], backward[stages].

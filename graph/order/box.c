@@ -66,12 +66,6 @@ double mtlm_box_time(const struct mtlm_boxes *boxes, int number)
     }
 }
 
-static bool on_one_rank(const struct mtlm_boxes *boxes, int a, int b)
-{
-    return mtlm_layout_pp_rank(boxes->layout, a)
-           == mtlm_layout_pp_rank(boxes->layout, b);
-}
-
 /* What the B of a stage waits for. */
 static struct mtlm_box before_backward(const struct mtlm_boxes *boxes,
                                        struct mtlm_box box)
@@ -82,7 +76,8 @@ static struct mtlm_box before_backward(const struct mtlm_boxes *boxes,
         box.phase = MTLM_PHASE_FORWARD;
         return box;
     }
-    if (boxes->fused && !on_one_rank(boxes, box.stage, next)) {
+    if (boxes->fused
+        && !mtlm_layout_same_rank(boxes->layout, box.stage, next)) {
         box.phase = MTLM_PHASE_WEIGHT;
         box.piece = boxes->pieces - 1;
     }
@@ -109,7 +104,9 @@ int mtlm_box_before(const struct mtlm_boxes *boxes, int number, double *hop)
             box.piece--;
     }
     *hop =
-        box.stage < 0 || on_one_rank(boxes, box.stage, stage) ? 0 : boxes->hop;
+        box.stage < 0 || mtlm_layout_same_rank(boxes->layout, box.stage, stage)
+            ? 0
+            : boxes->hop;
     return box.stage < 0 ? -1 : mtlm_box_number(boxes, box);
 }
 

@@ -122,10 +122,9 @@ struct mtlm_activation_memory mtlm_activation_memory(
         return mtlm_published_memory_stages(config);
     }
     for (int k = 0; k < stages; k++) {
-        int64_t first, layers;
+        int64_t layers = mtlm_layout_layer_count(&config->layout,
+                                                 config->model.num_layers, k);
 
-        mtlm_layout_layers(&config->layout, config->model.num_layers, k, &first,
-                           &layers);
         layers = layers > 0 ? layers : 1; /* an end of the model, alone */
         if (layers != measured)
             bytes = bytes_of(config, layers);

@@ -13,10 +13,9 @@
  * nanoseconds. */
 static double hop_seconds(const struct mtlm_evaluate *c, int k)
 {
-    return mtlm_layout_pp_rank(c->layout, k)
-                   != mtlm_layout_pp_rank(c->layout, k + 1)
-               ? 1e-9 * mtlm_simulator_ns(c->hop)
-               : 0;
+    return mtlm_layout_same_rank(c->layout, k, k + 1)
+               ? 0
+               : 1e-9 * mtlm_simulator_ns(c->hop);
 }
 
 /* Whether the W of stage k precedes all that follows its B: in a fused
@@ -24,9 +23,7 @@ static double hop_seconds(const struct mtlm_evaluate *c, int k)
 static bool waits_for_weight(const struct mtlm_evaluate *c, int k)
 {
     return c->schedule->fused
-           && (k == 0
-               || mtlm_layout_pp_rank(c->layout, k)
-                      != mtlm_layout_pp_rank(c->layout, k - 1));
+           && (k == 0 || !mtlm_layout_same_rank(c->layout, k, k - 1));
 }
 
 /* Returns the seconds from the start of B to the send of its result, or to the

@@ -117,7 +117,7 @@ static void add_tasks(struct pipeline *p)
 /* Returns the nanoseconds from microbatch i on stage a to stage b. */
 static int64_t hop_ns(const struct pipeline *p, int a, int b, int i)
 {
-    if (rank_of(p, a) == rank_of(p, b))
+    if (mtlm_layout_same_rank(p->config->layout, a, b))
         return 0;
     return mtlm_simulator_ns(p->config->hop
                              + mtlm_late_share(a, b, i) * p->config->latency);
@@ -147,7 +147,7 @@ static void connect_data(struct pipeline *p, int k, int i)
     add_edge(p, FORWARD, k, i, b, 0);
     if (k + 1 < p->stages) {
         add_edge(p, BACKWARD, k + 1, i, b, hop_ns(p, k + 1, k, i));
-        if (fused && rank_of(p, k) != rank_of(p, k + 1))
+        if (fused && !mtlm_layout_same_rank(p->config->layout, k, k + 1))
             add_edge(p, WEIGHT, k + 1, i, b, hop_ns(p, k + 1, k, i));
     }
     for (int j = 0; j < p->config->pieces; j++) {

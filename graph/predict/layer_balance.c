@@ -21,10 +21,7 @@ static int stages_of(const struct mtlm_layer_balance *b)
 
 static int64_t layers_now(const struct mtlm_layer_balance *b, int stage)
 {
-    int64_t first, count;
-
-    mtlm_layout_layers(b->layout, b->num_layers, stage, &first, &count);
-    return count;
+    return mtlm_layout_layer_count(b->layout, b->num_layers, stage);
 }
 
 /* ---- times ---- */

@@ -112,15 +112,6 @@ static double again_bytes(const struct mtlm_program_config *config,
     }
 }
 
-static int64_t layers_of(const struct mtlm_program_config *config, int stage)
-{
-    int64_t first, count;
-
-    mtlm_layout_layers(&config->layout, config->model.num_layers, stage, &first,
-                       &count);
-    return count;
-}
-
 struct mtlm_activation_memory mtlm_published_memory_stages(
     const struct mtlm_program_config *config)
 {
@@ -130,7 +121,8 @@ struct mtlm_activation_memory mtlm_published_memory_stages(
         .stage = mtlm_calloc(stages, sizeof(*memory.stage))};
 
     for (int k = 0; k < stages; k++) {
-        const double n = layers_of(config, k);
+        const double n = mtlm_layout_layer_count(&config->layout,
+                                                 config->model.num_layers, k);
         const double whole = whole_layers(&config->recompute, n);
 
         memory.stage[k] = stage_bytes(config, &layer, n);
@@ -221,7 +213,8 @@ double mtlm_published_memory_activations(const struct mtlm_program *program)
     for (int c = 0; c < l->virtual_stages; c++) {
         const int k = mtlm_layout_stage(l, c);
 
-        most = fmax(most, layers_of(config, k));
+        most = fmax(most, mtlm_layout_layer_count(&config->layout,
+                                                  config->model.num_layers, k));
         kept += stages.stage[k] * slots / l->virtual_stages;
     }
     if (slots == 0)

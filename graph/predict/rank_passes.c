@@ -43,8 +43,7 @@ void mtlm_rank_memory_units(const struct mtlm_rank_memory *memory, int stage,
 
 static bool apart(const struct mtlm_evaluate *c, int a, int b)
 {
-    return mtlm_layout_pp_rank(c->layout, a)
-           != mtlm_layout_pp_rank(c->layout, b);
+    return !mtlm_layout_same_rank(c->layout, a, b);
 }
 
 static int64_t hop_ns(const struct mtlm_evaluate *c, int a, int b)

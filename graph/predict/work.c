@@ -58,10 +58,9 @@ static int64_t most_layers(const struct mtlm_program_config *config)
     int64_t most = 1;
 
     for (int k = 0; k < mtlm_layout_stages(&config->layout); k++) {
-        int64_t first, count;
+        const int64_t count = mtlm_layout_layer_count(
+            &config->layout, config->model.num_layers, k);
 
-        mtlm_layout_layers(&config->layout, config->model.num_layers, k, &first,
-                           &count);
         most = count > most ? count : most;
     }
     return most;

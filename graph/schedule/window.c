@@ -56,9 +56,7 @@ static double *alpha_steps(const struct mtlm_window_model *model)
 
     for (int k = stages - 1; k >= 0; k--) {
         residence += model->forward[k] + model->backward[k];
-        if (k + 1 < stages
-            && mtlm_layout_pp_rank(layout, k)
-                   != mtlm_layout_pp_rank(layout, k + 1))
+        if (k + 1 < stages && !mtlm_layout_same_rank(layout, k, k + 1))
             residence += 2 * model->hop;
         step[k] = t / residence;
     }

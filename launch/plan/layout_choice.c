@@ -150,15 +150,12 @@ static int equal_stages(const struct mtlm_layout *layout, int64_t num_layers,
                         int stage, int64_t *layers)
 {
     const int stages = mtlm_layout_stages(layout);
-    int64_t first, count;
     int n = 1;
 
-    mtlm_layout_layers(layout, num_layers, stage, &first, layers);
-    for (; stage + n < stages; n++) {
-        mtlm_layout_layers(layout, num_layers, stage + n, &first, &count);
-        if (count != *layers)
-            break;
-    }
+    *layers = mtlm_layout_layer_count(layout, num_layers, stage);
+    while (stage + n < stages
+           && mtlm_layout_layer_count(layout, num_layers, stage + n) == *layers)
+        n++;
     return n;
 }
 

@@ -155,11 +155,11 @@ enum { SLACKS = sizeof(slacks) / sizeof(slacks[0]) };
 static int64_t *layers_of(const struct mtlm_layer_balance *balance)
 {
     const int stages = mtlm_layout_stages(balance->layout);
-    int64_t *layers = mtlm_calloc(stages, sizeof(*layers)), first;
+    int64_t *layers = mtlm_calloc(stages, sizeof(*layers));
 
     for (int k = 0; k < stages; k++)
-        mtlm_layout_layers(balance->layout, balance->num_layers, k, &first,
-                           &layers[k]);
+        layers[k] =
+            mtlm_layout_layer_count(balance->layout, balance->num_layers, k);
     return layers;
 }
 

@@ -23,12 +23,9 @@ void mtlm_stage_text_layers(const struct mtlm_layout *layout,
 {
     const int stages = mtlm_layout_stages(layout);
 
-    for (int k = 0; k < stages && k < MANY_STAGES; k++) {
-        int64_t first, count;
-
-        mtlm_layout_layers(layout, num_layers, k, &first, &count);
-        fprintf(out, " %" PRId64, count);
-    }
+    for (int k = 0; k < stages && k < MANY_STAGES; k++)
+        fprintf(out, " %" PRId64,
+                mtlm_layout_layer_count(layout, num_layers, k));
     if (stages > MANY_STAGES)
         fputs(" ...", out);
 }

@@ -70,6 +70,9 @@ static void test_the_v_turns_round_at_the_ends(void **state)
         assert_int_equal(mtlm_layout_rank_of_stage(&layout, k), rank[k]);
         assert_int_equal(mtlm_layout_pp_rank(&layout, k), rank[k]);
         assert_int_equal(mtlm_layout_chunk(&layout, k), k / 3);
+        for (int j = 0; j < 9; j++)
+            assert_int_equal(mtlm_layout_same_rank(&layout, k, j),
+                             rank[k] == rank[j]);
         mtlm_layout_place(&layout, rank[k]);
         assert_int_equal(mtlm_layout_stage(&layout, k / 3), k);
     }
@@ -138,6 +141,8 @@ static void test_layers_are_dealt_out_without_gaps(void **state)
                 for (int k = 0; k < pp * v; k++) {
                     mtlm_layout_layers(&layout, layers, k, &first, &count);
                     assert_int_equal(first, next);
+                    assert_int_equal(
+                        mtlm_layout_layer_count(&layout, layers, k), count);
                     assert_in_range(count, layers / (pp * v),
                                     (layers - 1) / (pp * v) + 1);
                     /* The earlier stages hold one more. */
