@@ -16,7 +16,7 @@ struct mtlm_builder {
     struct mtlm_list *list; /* destination of new nodes */
     enum mtlm_phase phase;
     bool train;                  /* training: dropout is on */
-    int n_parts;                 /* parts of a sample (graph/build/rows.h) */
+    int n_parts;                 /* parts of a sample (row_parts.h) */
     struct mtlm_tensor *lengths; /* int32 [1, b]: tokens before the padding */
     /* Generation: rows of a pass, else 0; the token of a row, NULL: the prompt
      * has the tokens. */

@@ -106,12 +106,7 @@ int mtlm_measured_times(struct mtlm_job *job, int64_t first,
         && (mtlm_options_given(&job->options, MTLM_OPT_STAGE_LAYERS)
             || mtlm_trace_stage_medians_check(&times->in_layers, err) == 0))
         return 0;
-    mtlm_measured_times_free(times);
-    return -1;
-}
-
-void mtlm_measured_times_free(struct mtlm_measured_times *times)
-{
     mtlm_stage_times_free(&times->stage);
     mtlm_stage_times_free(&times->in_layers);
+    return -1;
 }

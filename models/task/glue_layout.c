@@ -31,15 +31,6 @@ static const struct glue_task {
                        .may_skip = true},
 };
 
-int64_t mtlm_glue_classes(enum mtlm_glue task)
-{
-    int64_t n = 0;
-
-    while (n < CLASSES && tasks[task].classes[n])
-        n++;
-    return n;
-}
-
 const char *mtlm_glue_class(enum mtlm_glue task, int64_t class)
 {
     return tasks[task].classes[class];

@@ -18,9 +18,6 @@ struct mtlm_glue_layout {
     int64_t label; /* 0: none, the file of a test */
 };
 
-/* Returns the number of classes. */
-int64_t mtlm_glue_classes(enum mtlm_glue task);
-
 /* Returns the name of a class. */
 const char *mtlm_glue_class(enum mtlm_glue task, int64_t class);
 

@@ -92,11 +92,6 @@ void mtlm_offload_file_destroy(struct mtlm_offload_file *file)
     free(file);
 }
 
-int64_t mtlm_offload_file_bytes(const struct mtlm_offload_file *file)
-{
-    return file->bytes;
-}
-
 bool mtlm_offload_file_is_direct(const struct mtlm_offload_file *file)
 {
     return mtlm_block_file_is_direct(file->file);

@@ -37,9 +37,6 @@ struct mtlm_offload_file *mtlm_offload_file_create(const char *dir,
 /* Closes the file, whose room becomes free.  NULL is allowed. */
 void mtlm_offload_file_destroy(struct mtlm_offload_file *file);
 
-/* Returns the size of the file in bytes. */
-int64_t mtlm_offload_file_bytes(const struct mtlm_offload_file *file);
-
 /* Bytes per second of a disk; 0: not measured. */
 struct mtlm_offload_speed {
     double read, written;
