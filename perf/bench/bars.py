@@ -1,22 +1,9 @@
 """A picture of how long jobs took, as SVG: a bar for the median of each, a dot
 for every iteration, groups one below the other."""
 
-from bench.svg import COLOURS, page, text, ticks
+from bench.svg import COLOURS, axis, page, text, ticks
 
 WIDTH, LEFT, RIGHT, TOP, ROW, GAP = 900, 190, 130, 56, 22, 12
-
-
-def _axis(x, top, bottom, most):
-    lines = []
-    for tick in ticks(most):
-        lines.append(
-            f'<path d="M{x(tick):.1f} {top}V{bottom}" stroke="#ddd"/>'
-        )
-        lines.append(text(x(tick), bottom + 16, f"{tick:g}", ' class="m"'))
-    lines.append(
-        text(x(most / 2), bottom + 34, "ms an iteration", ' class="m"')
-    )
-    return lines
 
 
 def _row(x, y, bar, colour):
@@ -54,4 +41,6 @@ def draw(title, groups):
             lines += _row(x, y, bar, colour)
             y += ROW
         y += GAP
-    return page(WIDTH, y + 44, title, _axis(x, TOP - 8, y, most) + lines)
+    below = text(x(most / 2), y + 34, "ms an iteration", ' class="m"')
+    return page(WIDTH, y + 44, title,
+                [*axis(x, ticks(most), TOP - 8, y), below, *lines])

@@ -2,7 +2,7 @@
 axes of equal extent, a line for each curve over its values as they are, and level
 lines to compare with."""
 
-from bench.svg import COLOURS, page, text, ticks
+from bench.svg import COLOURS, axis, page, text, ticks
 
 WIDTH, LEFT, RIGHT, GAP = 960, 46, 18, 40
 TOP, ROW, BETWEEN, BOTTOM = 70, 190, 60, 46
@@ -40,12 +40,7 @@ class Panel:
         least, most = self.bounds
         right, bottom = self.left + self.width, self.bottom
         lines = [text(self.left, self.top - 8, name, ' font-weight="bold"')]
-        for tick in ticks(self.most_x):
-            x = self.x(tick)
-            lines.append(
-                f'<path d="M{x:.1f} {self.top}V{bottom}" stroke="#ddd"/>'
-            )
-            lines.append(text(x, bottom + 16, f"{tick:g}", ' class="m"'))
+        lines += axis(self.x, ticks(self.most_x), self.top, bottom)
         for tick in ticks(most):
             if tick < least - 1e-9:
                 continue

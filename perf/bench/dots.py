@@ -3,7 +3,7 @@ for each column that has a value."""
 
 import math
 
-from bench.svg import COLOURS, page, text, ticks
+from bench.svg import COLOURS, axis, page, text, ticks
 
 WIDTH, LEFT, RIGHT, TOP, ROW, GAP = 900, 230, 20, 80, 16, 26
 TALL = 1500  # pixels: the numbers of the axis stand above, too
@@ -30,19 +30,12 @@ def _ticks(extent):
 
 
 def _axis(x, extent, label, top, bottom):
-    places, lines = [bottom + 16], []
-    if bottom - top > TALL:
-        places.append(top - 3)
-    for tick in _ticks(extent):
-        colour = "#888" if tick == 0 else "#ddd"
-        lines.append(
-            f'<path d="M{x(tick):.1f} {top}V{bottom}" stroke="{colour}"/>'
-        )
-        lines += [text(x(tick), y, f"{tick:+g}", ' class="m"') for y in places]
-    lines.append(
-        text((LEFT + WIDTH - RIGHT) / 2, bottom + 34, label, ' class="m"')
-    )
-    return lines
+    middle = (LEFT + WIDTH - RIGHT) / 2
+    return [
+        *axis(x, _ticks(extent), top, bottom, "{:+g}", "#888",
+              bottom - top > TALL),
+        text(middle, bottom + 34, label, ' class="m"'),
+    ]
 
 
 def _colours(number):
@@ -115,5 +108,5 @@ def draw(title, label, columns, groups, offsets=None):
             lines.append(text(LEFT - 8, y + 4, what, ' class="e"'))
             lines += _dots(row, x, y, offsets)
             y += ROW
-    axis = _axis(x, extent, label, TOP - 12, y)
-    return page(WIDTH, y + 44, title, [*axis, *_legend(columns), *lines])
+    across = _axis(x, extent, label, TOP - 12, y)
+    return page(WIDTH, y + 44, title, [*across, *_legend(columns), *lines])

@@ -1,23 +1,9 @@
 """A picture of what published iterations gain, as SVG: a bar for each job, a
 part for each source of the gain."""
 
-from bench.svg import COLOURS, page, text, ticks
+from bench.svg import COLOURS, axis, page, text, ticks
 
 WIDTH, LEFT, RIGHT, TOP, ROW = 900, 130, 230, 80, 28
-
-
-def _axis(x, most, bottom):
-    lines = []
-    for tick in ticks(most):
-        lines.append(
-            f'<path d="M{x(tick):.1f} {TOP - 8}V{bottom}" stroke="#ddd"/>'
-        )
-        lines.append(text(x(tick), bottom + 16, f"{tick:g}", ' class="m"'))
-    lines.append(
-        text(x(most / 2), bottom + 34, "per cent of the published code's time",
-             ' class="m"')
-    )
-    return lines
 
 
 def _legend(sources):
@@ -56,5 +42,8 @@ def draw(title, jobs):
         lines.append(text(x(start) + 8, y + 14, note))
         y += ROW
     bottom = y + 4
+    below = text(x(most / 2), bottom + 34,
+                 "per cent of the published code's time", ' class="m"')
     return page(WIDTH, bottom + 48, title,
-                [*_axis(x, most, bottom), *_legend(sources), *lines])
+                [*axis(x, ticks(most), TOP - 8, bottom), below,
+                 *_legend(sources), *lines])

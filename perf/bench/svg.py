@@ -1,4 +1,4 @@
-"""What the pictures have in common: colours, ticks, text, and the page."""
+"""What the pictures have in common: colours, ticks, axis, text, and the page."""
 
 from xml.sax.saxutils import escape
 
@@ -25,6 +25,22 @@ def ticks(most):
 
 def text(x, y, what, more=""):
     return f'<text x="{x:.1f}" y="{y:.1f}"{more}>{escape(what)}</text>'
+
+
+def axis(x, steps, top, bottom, form="{:g}", zero="#ddd", above=False):
+    """Vertical lines at steps of a horizontal axis, with numbers below the
+    lines.  x: from a step to pixels; zero: the colour of the line at 0; above:
+    numbers stand above the lines, too."""
+    lines, places = [], [bottom + 16] + [top - 3] * above
+    for step in steps:
+        colour = "#ddd" if step else zero
+        lines.append(
+            f'<path d="M{x(step):.1f} {top}V{bottom}" stroke="{colour}"/>'
+        )
+        lines += [
+            text(x(step), y, form.format(step), ' class="m"') for y in places
+        ]
+    return lines
 
 
 def page(width, height, title, lines):
