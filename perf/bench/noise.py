@@ -4,7 +4,6 @@ tables of perf/noise.  Times in units of F of a rank."""
 import collections
 import os
 import re
-import subprocess
 import tempfile
 
 from bench import intervals, report, sleeping
@@ -68,21 +67,15 @@ def _plan(ours, setting, policy):
         cluster = os.path.join(work, "cluster.ini")
         *times, hop = (UNIT * x for x in setting.times)
         sleeping.describe(cluster, times, hop)
-        done = subprocess.run(
+        return sleeping.plan(
+            ours,
             [
-                ours.path("mtlm-dag"),
                 *sleeping.options(LAYERS * setting.p, setting.m, setting.p),
                 *("--schedule", setting.schedule, *mode),
-                *("--synthetic", cluster, "--dry-run"),
-                *("--jitter", setting.noise),
+                *("--synthetic", cluster, "--jitter", setting.noise),
             ],
-            capture_output=True,
-            text=True,
-            env=sleeping.environment(policy),
+            policy,
         )
-    if done.returncode:
-        raise Failure(done.stderr.strip())
-    return done.stdout
 
 
 def result(setting, plan):

@@ -1,4 +1,5 @@
-"""Runs of mtlm-dag --synthetic: tasks sleep for given times, the rest is real."""
+"""Runs of mtlm-dag --synthetic, whose tasks sleep for given times and whose rest is
+real; and plans."""
 
 import os
 import tempfile
@@ -32,6 +33,15 @@ def options(layers, microbatches, ranks):
 def environment(policy):
     """policy: of StarPU; None: what the caller's environment says."""
     return dict(os.environ, STARPU_SCHED=policy) if policy else None
+
+
+def plan(ours, job, policy=None):
+    """What mtlm-dag --dry-run prints of the job.  policy: as in environment()."""
+    done = programs.run([ours.path("mtlm-dag"), *job, "--dry-run"],
+                        environment(policy))
+    if done.returncode:
+        raise Failure(done.stderr.strip())
+    return done.stdout
 
 
 def once(ours, ranks, job, times, hop_ms, iterations, read, policy=None):
