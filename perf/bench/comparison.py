@@ -4,7 +4,7 @@ is fast, and the same weights and samples for both."""
 import dataclasses
 import os
 
-from bench import figures, machine, page_files, theirs
+from bench import figures, machine, page_files, report, theirs
 from bench.ours import Failure, Ours
 from bench.peers import pythons
 
@@ -199,6 +199,36 @@ class Comparison:
         )
         self.ours.samples(case, total, samples)
         return {"weights": self.weights[model], "samples": samples}
+
+    @staticmethod
+    def outcome(tokens, floor, ours, runs, tried, kind="seconds"):
+        """The fastest setting of {setting: runs} by that kind of time, and what
+        the page says of our runs beside those of the setting.  tokens: of an
+        iteration; tried: {setting: seconds}."""
+        setting = figures.fastest(
+            {s: [r[kind] for r in each] for s, each in runs.items()}
+        )
+        peers = runs[setting]
+        wall, cpu = (
+            [[r[time] for r in each] for each in (ours, peers)]
+            for time in ("seconds", "cpu")
+        )
+        return setting, {
+            "ours": report.combined(ours, tokens, floor),
+            "theirs": report.combined(peers, tokens, floor),
+            "ratio": figures.ratio(*wall),
+            "cpu_ratio": figures.ratio(*cpu),
+            "losses": ours[0]["losses"],
+            "loss_difference": figures.largest_difference(
+                ours[0]["losses"], peers[0]["losses"]
+            ),
+            "setting": setting.text(),
+            "measured": {
+                s.text(): figures.summary([x for r in each for x in r["seconds"]])
+                for s, each in runs.items()
+            },
+            "tried": {s.text(): seconds for s, seconds in tried.items()},
+        }
 
     def compare_all(self, todo):
         """[results], {name: why there is none}.  A failure and Ctrl-C keep what

@@ -108,6 +108,27 @@ class Rounds(unittest.TestCase):
         self.assertEqual(failed, {"b": "failed: no luck", "d": "interrupted",
                                   "e": "interrupted"})
 
+    def test_the_fastest_setting_is_compared(self):
+        """By CPU seconds, not those of the clock."""
+        def run(seconds, cpu):
+            return {**RUN, "seconds": [seconds], "cpu": [cpu], "switches": [0],
+                    "peak_bytes": 1}
+
+        busy, lazy = mock.Mock(), mock.Mock()
+        busy.text.return_value, lazy.text.return_value = "busy", "lazy"
+        setting, found = self.parallel.outcome(
+            100, {"seconds": 1}, [run(2, 2)],
+            {busy: [run(3, 6)], lazy: [run(4, 4)]}, {busy: 3, lazy: 4}, "cpu",
+        )
+        self.assertIs(setting, lazy)
+        self.assertEqual(found["setting"], "lazy")
+        self.assertEqual(found["ours"]["tokens_per_second"], 50)
+        self.assertEqual(found["theirs"]["tokens_per_second"], 25)
+        self.assertEqual(found["ratio"]["median"], 2)
+        self.assertEqual(found["cpu_ratio"]["median"], 2)
+        self.assertEqual(found["tried"], {"busy": 3, "lazy": 4})
+        self.assertEqual(found["measured"]["busy"]["median"], 3)
+
 
 class Files(unittest.TestCase):
     def test_a_full_disk_leaves_the_old_files(self):
