@@ -14,6 +14,7 @@
 #include "launch/job/job_finetune.h"
 #include "launch/options/options_print.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/text.h"
 #include "runtime/machine/machine.h"
 #include "runtime/machine/plugin.h"
 
@@ -42,31 +43,28 @@ static uint64_t hash_of_times(const struct mtlm_stage_times *times)
         times->forward, 3 * times->stages * sizeof(*times->forward), hop);
 }
 
-/* Closes the memory stream file, compares *text among all ranks, frees
- * *text. */
-static int compare_text(struct mtlm_job *job, FILE *file, char **text,
+/* Closes the text, compares it among all ranks, frees it. */
+static int compare_text(struct mtlm_job *job, struct mtlm_text *text,
                         const char *what, enum mtlm_exit code,
                         struct mtlm_error *err)
 {
-    int rc;
+    char *own = mtlm_text_close(text);
+    const int rc = mtlm_ranks_same(job->ranks, own, what, code, err);
 
-    fclose(file);
-    rc = mtlm_ranks_same(job->ranks, *text, what, code, err);
-    free(*text);
+    free(own);
     return rc;
 }
 
 int mtlm_job_compare_programs(struct mtlm_job *job, struct mtlm_error *err)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *file = open_memstream(&text, &size);
+    struct mtlm_text text;
+    FILE *file = mtlm_text_open(&text);
 
     fprintf(file, "version %s, program file %016" PRIx64 ", StarPU %s\n",
             PACKAGE_VERSION, hash_of_file("/proc/self/exe"),
             mtlm_machine_starpu_version());
-    return compare_text(job, file, &text, "runs another program",
-                        MTLM_EXIT_USAGE, err);
+    return compare_text(job, &text, "runs another program", MTLM_EXIT_USAGE,
+                        err);
 }
 
 /* Prints the policy of StarPU.  Plans differ by whether the environment names
@@ -90,9 +88,8 @@ int mtlm_job_compare_settings(struct mtlm_job *job, struct mtlm_error *err)
     const char *const files[] = {job->options.cluster_file,
                                  job->options.schedule_file};
     const struct mtlm_stage_times *times = &job->options.times;
-    char *text = NULL;
-    size_t size;
-    FILE *file = open_memstream(&text, &size);
+    struct mtlm_text text;
+    FILE *file = mtlm_text_open(&text);
 
     mtlm_options_print(&job->options, file);
     if (tokenizer)
@@ -110,7 +107,7 @@ int mtlm_job_compare_settings(struct mtlm_job *job, struct mtlm_error *err)
     if (!job->options.cluster_file)
         fprintf(file, "BLAS %s\n", mtlm_job_blas_wish(&job->options));
     print_policy(file);
-    return compare_text(job, file, &text, "was started with other settings",
+    return compare_text(job, &text, "was started with other settings",
                         MTLM_EXIT_USAGE, err);
 }
 

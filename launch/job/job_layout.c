@@ -23,6 +23,7 @@
 #include "launch/plan/schedule_choice.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/plural.h"
+#include "runtime/base/text.h"
 
 int mtlm_job_layout_check(struct mtlm_job *job, struct mtlm_error *err)
 {
@@ -192,7 +193,7 @@ static void print_plan(const struct mtlm_job *job, FILE *out)
 
 void mtlm_job_layout_advise(struct mtlm_job *job)
 {
-    size_t size;
+    struct mtlm_text text;
     FILE *out;
     char *commands;
 
@@ -200,9 +201,9 @@ void mtlm_job_layout_advise(struct mtlm_job *job)
         return;
     commands =
         mtlm_advice(&job->options, &job->wish, &job->hosts, job->hosts.ranks);
-    out = open_memstream(&job->advice, &size);
+    out = mtlm_text_open(&text);
     print_plan(job, out);
     fputs(commands, out);
-    fclose(out);
+    job->advice = mtlm_text_close(&text);
     free(commands);
 }

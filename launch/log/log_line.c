@@ -8,17 +8,15 @@
 
 #include "launch/log/log_line.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/text.h"
 
 char *mtlm_log_iteration_line(const struct mtlm_log_iteration *log)
 {
-    char *line;
-    size_t size;
-    FILE *f = open_memstream(&line, &size);
+    struct mtlm_text line;
+    FILE *f = mtlm_text_open(&line);
     char when[32], left[16];
     struct tm tm;
 
-    if (!f)
-        abort();
     localtime_r(&log->time, &tm);
     strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
     fprintf(f, " [%s] iteration %8lld/%8lld |", when,
@@ -52,9 +50,7 @@ char *mtlm_log_iteration_line(const struct mtlm_log_iteration *log)
         fprintf(f, " bubble: %.4f |", log->bubble);
     if (log->overlap >= 0)
         fprintf(f, " overlap: %.4f |", log->overlap);
-    if (fclose(f))
-        abort();
-    return line;
+    return mtlm_text_close(&line);
 }
 
 char *mtlm_log_time_text(double seconds, char text[16])

@@ -13,6 +13,7 @@
 #include "launch/options/option_value.h"
 #include "models/text/split.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/text.h"
 
 /* Refuses text; the error shows the start of text.  what: valid values. */
 static int refuse(const char *label, const char *text, const char *what,
@@ -397,15 +398,10 @@ void mtlm_option_value_write(const struct mtlm_options *options,
 char *mtlm_option_value_text(const struct mtlm_options *options,
                              enum mtlm_option_id option)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct mtlm_text text;
 
-    if (!out)
-        mtlm_fatal(__FILE__, __LINE__, "out of memory for an option");
-    mtlm_option_value_write(options, option, out);
-    fclose(out);
-    return text;
+    mtlm_option_value_write(options, option, mtlm_text_open(&text));
+    return mtlm_text_close(&text);
 }
 
 bool mtlm_option_value_absent(const struct mtlm_options *options,

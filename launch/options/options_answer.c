@@ -14,6 +14,7 @@
 #include "launch/options/options_print.h"
 #include "models/presets.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/text.h"
 #include "runtime/file/ini_file.h"
 
 static void print_usage(FILE *out)
@@ -60,14 +61,11 @@ static void print_model(const struct mtlm_preset *preset, FILE *out)
 /* Says which lines of --print-config --config cannot read. */
 static void note_long_lines(const struct mtlm_options *options)
 {
+    struct mtlm_text all;
     char *text, *rest, *line;
-    size_t bytes;
-    FILE *file = open_memstream(&text, &bytes);
 
-    if (!file)
-        mtlm_fatal(__FILE__, __LINE__, "out of memory");
-    mtlm_options_print(options, file);
-    fclose(file);
+    mtlm_options_print(options, mtlm_text_open(&all));
+    text = mtlm_text_close(&all);
     for (line = strtok_r(text, "\n", &rest); line;
          line = strtok_r(NULL, "\n", &rest)) {
         const char *name = line + strspn(line, "# "); /* also of a comment */

@@ -16,8 +16,7 @@ void mtlm_options_note(struct mtlm_options *options, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    if (vasprintf(&text, format, args) < 0)
-        abort();
+    text = mtlm_vsprintf(format, args);
     va_end(args);
     if (before && strstr(before, text)) { /* the same note again */
         free(text);

@@ -11,6 +11,7 @@
 #include "launch/options/options_offload.h"
 #include "launch/plan/advice.h"
 #include "runtime/base/shell_word.h"
+#include "runtime/base/text.h"
 #include "runtime/file/offload_dir.h"
 
 #define GIB (1024.0 * 1024 * 1024)
@@ -262,9 +263,8 @@ char *mtlm_advice(const struct mtlm_options *options,
     struct mtlm_choice choice;
     struct command c = {
         .options = options, .choice = &choice, .per_host = hosts->per_host};
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct mtlm_text text;
+    FILE *out = mtlm_text_open(&text);
 
     same.ranks = launched;
     more.elsewhere = same.elsewhere = false;
@@ -309,7 +309,7 @@ char *mtlm_advice(const struct mtlm_options *options,
         fprintf(out, "With fewer layers it fits here:\n  ");
         print_command(&c, out);
     }
-    fclose(out);
-    text[strlen(text) - 1] = '\0';
-    return text;
+    mtlm_text_close(&text);
+    text.text[text.bytes - 1] = '\0';
+    return text.text;
 }

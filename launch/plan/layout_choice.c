@@ -18,6 +18,7 @@
 #include "launch/plan/layout_choice.h"
 #include "launch/plan/schedule_choice.h"
 #include "runtime/base/plural.h"
+#include "runtime/base/text.h"
 
 #define GIB (1024.0 * 1024 * 1024)
 
@@ -163,9 +164,8 @@ char *mtlm_layout_choice_stages_text(const struct mtlm_layout *layout,
                                      int64_t num_layers)
 {
     const int stages = mtlm_layout_stages(layout);
-    char *text;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct mtlm_text text;
+    FILE *out = mtlm_text_open(&text);
 
     fprintf(out, "%d", stages);
     if (layout->virtual_stages > 1)
@@ -182,8 +182,7 @@ char *mtlm_layout_choice_stages_text(const struct mtlm_layout *layout,
             for (int i = 0; i < n; i++)
                 fprintf(out, " %" PRId64, layers);
     }
-    fclose(out);
-    return text;
+    return mtlm_text_close(&text);
 }
 
 /* Notes why the micro batch is smaller than the one of the preset or the

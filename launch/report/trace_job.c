@@ -14,6 +14,7 @@
 #include "launch/trace/summarize.h"
 #include "launch/trace/export/export.h"
 #include "runtime/base/standard_output.h"
+#include "runtime/base/text.h"
 #include "runtime/machine/machine.h"
 
 /* Facts that rank 0 receives from each rank besides records. */
@@ -37,9 +38,8 @@ struct described {
 
 char *mtlm_trace_job_layout(const struct mtlm_layout *l)
 {
-    char *text;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct mtlm_text text;
+    FILE *out = mtlm_text_open(&text);
 
     fprintf(out, "TP %d x PP %d", l->tp, l->pp);
     if (l->virtual_stages > 1)
@@ -47,8 +47,7 @@ char *mtlm_trace_job_layout(const struct mtlm_layout *l)
                 mtlm_placement_name(l->placement));
     if (l->dp > 1)
         fprintf(out, " x DP %d", l->dp);
-    fclose(out);
-    return text;
+    return mtlm_text_close(&text);
 }
 
 static void describe_run(const struct mtlm_job *job, const struct about *about,

@@ -12,6 +12,7 @@
 #include "launch/simulate/assumed_keys.h"
 #include "launch/simulate/assumptions.h"
 #include "runtime/base/plural.h"
+#include "runtime/base/text.h"
 #include "runtime/machine/machine.h"
 
 /* Columns of names and of sentences. */
@@ -204,13 +205,11 @@ json_t *mtlm_assumptions_json(const struct mtlm_prediction *prediction,
 {
     json_t *all = json_object();
     struct mtlm_error ignored;
-    char *text = NULL, *rest;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct mtlm_text lines;
+    char *text, *rest;
 
-    print_lines(prediction, options, out, &ignored);
-    fclose(out);
-    rest = text;
+    print_lines(prediction, options, mtlm_text_open(&lines), &ignored);
+    text = rest = mtlm_text_close(&lines);
     for (char *line; (line = strsep(&rest, "\n")) && *line;) {
         char *name = line + INDENT, *what = line + COLUMN;
 

@@ -20,6 +20,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/standard_output.h"
+#include "runtime/base/text.h"
 
 #define MIB (1024.0 * 1024)
 
@@ -216,16 +217,17 @@ static void write_seconds(const struct mtlm_second_plan *plan, FILE *out)
 }
 
 /* Prints the text, which is freed, where the log goes. */
-static void print_line(struct mtlm_train *s, FILE *out, char **text)
+static void print_line(struct mtlm_train *s, struct mtlm_text *text)
 {
-    fclose(out);
+    char *line = mtlm_text_close(text);
+
     if (s->log.prints) {
         mtlm_progress_hide();
         printf("plan: after iteration %" PRId64 ", %s\n", s->place.iteration,
-               *text);
+               line);
         mtlm_standard_output_flush();
     }
-    free(*text);
+    free(line);
 }
 
 /* ---- all together ---- */
@@ -310,9 +312,8 @@ void mtlm_replan(struct mtlm_train *s)
     const int64_t start = mtlm_now_ns();
     struct mtlm_measured_times times;
     struct mtlm_error err;
-    char *text;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct mtlm_text text;
+    FILE *out = mtlm_text_open(&text);
 
     mtlm_saver_finish(s->saver);
     mtlm_run_wait(job->run);
@@ -323,6 +324,6 @@ void mtlm_replan(struct mtlm_train *s)
     mtlm_recorder_clear(job->recorder);
     if (!mtlm_job_traces(job))
         mtlm_run_end_records(job->run);
-    print_line(s, out, &text);
+    print_line(s, &text);
     mtlm_train_log_pause(&s->log, mtlm_now_ns() - start);
 }

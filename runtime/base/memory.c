@@ -49,17 +49,23 @@ char *mtlm_strdup(const char *text)
     return checked(strdup(text), 1, strlen(text) + 1);
 }
 
-char *mtlm_sprintf(const char *fmt, ...)
+char *mtlm_vsprintf(const char *fmt, va_list ap)
 {
     char *text = NULL;
+
+    if (vasprintf(&text, fmt, ap) < 0)
+        mtlm_out_of_memory(strlen(fmt) + 1);
+    return text;
+}
+
+char *mtlm_sprintf(const char *fmt, ...)
+{
+    char *text;
     va_list ap;
-    int len;
 
     va_start(ap, fmt);
-    len = vasprintf(&text, fmt, ap);
+    text = mtlm_vsprintf(fmt, ap);
     va_end(ap);
-    if (len < 0)
-        mtlm_fatal(__FILE__, __LINE__, "out of memory formatting \"%s\"", fmt);
     return text;
 }
 

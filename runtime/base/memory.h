@@ -1,6 +1,7 @@
 #ifndef MTLM_MEMORY_H
 #define MTLM_MEMORY_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -20,8 +21,11 @@ char *mtlm_strdup(const char *text);
  * NULL: no memory, array and *room are as before. */
 void *mtlm_grow(void *array, size_t *room, size_t n, size_t size);
 
-/* Returns formatted text, which the caller frees. */
+/* Return formatted text, which the caller frees.  Running out of memory ends
+ * the job. */
 char *mtlm_sprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+char *mtlm_vsprintf(const char *fmt, va_list ap)
+    __attribute__((format(printf, 1, 0)));
 
 /* Appends separator and word to text, which is freed.  text NULL: copies word.
  * Returns the new text, which the caller frees. */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 
 #include "runtime/base/exit_code.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/text.h"
 
 static void test_new_memory_is_zero_and_never_null(void **state)
 {
@@ -82,6 +84,62 @@ static void test_text_is_formatted_whole(void **state)
     free(copy);
 }
 
+static void test_written_text_is_whole(void **state)
+{
+    struct mtlm_text text;
+    FILE *out = mtlm_text_open(&text);
+    char *all;
+
+    (void) state;
+    for (int i = 0; i < 5000; i++)
+        fprintf(out, "%04d ", i);
+    all = mtlm_text_close(&text);
+    assert_int_equal(text.bytes, 25000);
+    assert_int_equal(strlen(all), 25000);
+    for (int i = 0; i < 5000; i++)
+        assert_int_equal(atoi(all + 5 * i), i);
+    free(all);
+    mtlm_text_open(&text);
+    all = mtlm_text_close(&text);
+    assert_string_equal(all, "");
+    free(all);
+}
+
+static void forbid_more_memory(void)
+{
+    const struct rlimit limit = {1 << 20, 1 << 20};
+
+    if (setrlimit(RLIMIT_AS, &limit) < 0)
+        _exit(99);
+}
+
+static void *format_too_much(void)
+{
+    forbid_more_memory();
+    return mtlm_sprintf("%0*d", 1 << 28, 7);
+}
+
+static void *write_too_much(void)
+{
+    struct mtlm_text text;
+    FILE *out = mtlm_text_open(&text);
+
+    forbid_more_memory();
+    for (int i = 0; i < 1 << 22; i++)
+        fputs("Text of which there is more than memory for text.", out);
+    return mtlm_text_close(&text);
+}
+
+static void test_text_without_memory_ends_the_job(void **state)
+{
+    (void) state;
+#if __SANITIZE_ADDRESS__ || __SANITIZE_THREAD__
+    skip(); /* sanitizers need address space of their own */
+#endif
+    assert_int_equal(code_of(format_too_much), MTLM_EXIT_RESOURCE);
+    assert_int_equal(code_of(write_too_much), MTLM_EXIT_RESOURCE);
+}
+
 static void test_scratch_is_aligned_grows_and_stays(void **state)
 {
     struct mtlm_scratch scratch = {0};
@@ -115,6 +173,8 @@ int main(void)
         cmocka_unit_test(test_new_memory_is_zero_and_never_null),
         cmocka_unit_test(test_a_size_that_wraps_round_ends_the_job),
         cmocka_unit_test(test_text_is_formatted_whole),
+        cmocka_unit_test(test_written_text_is_whole),
+        cmocka_unit_test(test_text_without_memory_ends_the_job),
         cmocka_unit_test(test_scratch_is_aligned_grows_and_stays),
         cmocka_unit_test(test_some_of_the_machines_memory_is_available),
     };
