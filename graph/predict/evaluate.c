@@ -330,6 +330,14 @@ struct mtlm_evaluation mtlm_evaluate(const struct mtlm_evaluate *config)
     return e;
 }
 
+double mtlm_evaluate_seconds(const struct mtlm_evaluate *config)
+{
+    struct mtlm_evaluation e = mtlm_evaluate(config);
+
+    mtlm_evaluation_free(&e);
+    return e.makespan_s;
+}
+
 /* ---- orders ---- */
 
 static int by_start(const void *a, const void *b)

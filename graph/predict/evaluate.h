@@ -76,6 +76,9 @@ struct mtlm_evaluation {
  * mtlm_evaluation_free(). */
 struct mtlm_evaluation mtlm_evaluate(const struct mtlm_evaluate *pipeline);
 
+/* Returns the makespan of mtlm_evaluate() in seconds. */
+double mtlm_evaluate_seconds(const struct mtlm_evaluate *pipeline);
+
 /* Walks an order of the pipeline instead: a lane of a rank runs one box at a
  * time, each W in one piece, in the time of one worker.  Windows and priorities
  * do not count.  The caller frees the result with mtlm_evaluation_free(). */

@@ -61,13 +61,10 @@ static double choose_share(struct shares_of *s, double *seconds)
 static double evaluate_pipeline(void *arg, double share, double more)
 {
     struct mtlm_evaluate one = *(const struct mtlm_evaluate *) arg;
-    struct mtlm_evaluation e;
 
     one.hop += more;
     one.hold = share;
-    e = mtlm_evaluate(&one);
-    mtlm_evaluation_free(&e);
-    return e.makespan_s;
+    return mtlm_evaluate_seconds(&one);
 }
 
 double mtlm_hold_choose(const struct mtlm_evaluate *pipeline, double *seconds)

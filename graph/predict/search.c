@@ -227,13 +227,12 @@ double mtlm_search_alpha(double alpha)
 static double evaluate_windows(const struct mtlm_program_config *config)
 {
     struct mtlm_work work = mtlm_work_create(config);
-    struct mtlm_evaluation e;
+    double seconds;
 
     shorten(&work.pipeline);
-    e = mtlm_evaluate(&work.pipeline);
-    mtlm_evaluation_free(&e);
+    seconds = mtlm_evaluate_seconds(&work.pipeline);
     mtlm_work_free(&work);
-    return e.makespan_s;
+    return seconds;
 }
 
 void mtlm_search_gradients(struct mtlm_program_config *config)

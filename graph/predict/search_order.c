@@ -51,12 +51,9 @@ static double evaluate_pipeline(const struct mtlm_evaluate *pipeline,
                                 double share)
 {
     struct mtlm_evaluate one = *pipeline;
-    struct mtlm_evaluation e;
 
     one.hold = share;
-    e = mtlm_evaluate(&one);
-    mtlm_evaluation_free(&e);
-    return e.makespan_s;
+    return mtlm_evaluate_seconds(&one);
 }
 
 static double evaluate_chain(const struct mtlm_evaluate *pipeline,

@@ -87,12 +87,9 @@ static bool stages_fit(const struct mtlm_work *work,
                        double seconds)
 {
     struct mtlm_work one = *work;
-    struct mtlm_evaluation e;
 
     one.pipeline.hold = share;
-    e = mtlm_work_evaluate(&one, config);
-    mtlm_evaluation_free(&e);
-    return e.makespan_s <= seconds;
+    return mtlm_work_seconds(&one, config) <= seconds;
 }
 
 /* Returns whether the programs are worth an evaluation, by their stages. */

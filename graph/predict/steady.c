@@ -12,12 +12,8 @@ enum { FILL = 4, MORE = 8, LARGE = 16 };
 
 static double makespan_of(struct mtlm_evaluate *pipeline, int microbatches)
 {
-    struct mtlm_evaluation e;
-
     pipeline->microbatches = microbatches;
-    e = mtlm_evaluate(pipeline);
-    mtlm_evaluation_free(&e);
-    return e.makespan_s;
+    return mtlm_evaluate_seconds(pipeline);
 }
 
 /* Sets the bubbles from the work of a microbatch. */

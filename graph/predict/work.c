@@ -110,6 +110,15 @@ struct mtlm_evaluation mtlm_work_evaluate(
                : mtlm_evaluate(&work->pipeline);
 }
 
+double mtlm_work_seconds(const struct mtlm_work *work,
+                         const struct mtlm_program_config *config)
+{
+    struct mtlm_evaluation e = mtlm_work_evaluate(work, config);
+
+    mtlm_evaluation_free(&e);
+    return e.makespan_s;
+}
+
 void mtlm_work_free(struct mtlm_work *work)
 {
     mtlm_stage_times_free(&work->times);

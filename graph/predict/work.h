@@ -29,6 +29,10 @@ struct mtlm_work mtlm_work_create(const struct mtlm_program_config *config);
 struct mtlm_evaluation mtlm_work_evaluate(
     const struct mtlm_work *work, const struct mtlm_program_config *config);
 
+/* Returns the makespan of mtlm_work_evaluate() in seconds. */
+double mtlm_work_seconds(const struct mtlm_work *work,
+                         const struct mtlm_program_config *config);
+
 /* Frees the times and the window. */
 void mtlm_work_free(struct mtlm_work *work);
 

@@ -82,12 +82,8 @@ static double slowest_replica(struct mtlm_work *work,
     double most = 0;
 
     for (int r = 0; r < replicas; r++) {
-        struct mtlm_evaluation e;
-
         draws->replica = r;
-        e = mtlm_work_evaluate(work, config);
-        most = fmax(most, e.makespan_s);
-        mtlm_evaluation_free(&e);
+        most = fmax(most, mtlm_work_seconds(work, config));
     }
     return most;
 }

@@ -56,12 +56,9 @@ static bool workers_wait(const struct mtlm_program_config *config)
 static double evaluate_stages(void *arg, double more)
 {
     struct mtlm_evaluate one = *(const struct mtlm_evaluate *) arg;
-    struct mtlm_evaluation e;
 
     one.latency = 2 * more;
-    e = mtlm_evaluate(&one);
-    mtlm_evaluation_free(&e);
-    return e.makespan_s;
+    return mtlm_evaluate_seconds(&one);
 }
 
 static struct mtlm_policy_seconds seconds_of_stages(

@@ -29,16 +29,13 @@ static double evaluate(const struct mtlm_program_config *config,
     const int stages = mtlm_layout_stages(&config->layout);
     const bool waits = mtlm_plugin_holds();
     struct mtlm_work work = mtlm_work_create(config);
-    struct mtlm_evaluation e;
     double seconds;
 
     if (window)
         memcpy(work.window, window, stages * sizeof(*window));
-    e = mtlm_work_evaluate(&work, config);
-    seconds = e.makespan_s;
+    seconds = mtlm_work_seconds(&work, config);
     if (waits && !mtlm_program_is_chained(config))
         mtlm_hold_choose(&work.pipeline, &seconds);
-    mtlm_evaluation_free(&e);
     mtlm_work_free(&work);
     return seconds;
 }

@@ -146,12 +146,9 @@ static struct mtlm_evaluate pipeline_of(struct scene *s,
 static double seconds_of(const struct mtlm_evaluate *pipeline, double share)
 {
     struct mtlm_evaluate one = *pipeline;
-    struct mtlm_evaluation e;
 
     one.hold = share;
-    e = mtlm_evaluate(&one);
-    mtlm_evaluation_free(&e);
-    return e.makespan_s;
+    return mtlm_evaluate_seconds(&one);
 }
 
 /* Without waits, a W starts just before a B arrives: any latency costs up to a

@@ -50,13 +50,8 @@ static void test_many_microbatches_get_the_schedule_of_few(void **state)
 static double evaluate(const struct mtlm_program_config *config)
 {
     struct mtlm_work work = mtlm_work_create(config);
-    struct mtlm_evaluation e =
-        mtlm_program_is_chained(config)
-            ? mtlm_evaluate_order(&work.pipeline, config->order)
-            : mtlm_evaluate(&work.pipeline);
-    const double seconds = e.makespan_s;
+    const double seconds = mtlm_work_seconds(&work, config);
 
-    mtlm_evaluation_free(&e);
     mtlm_work_free(&work);
     return seconds;
 }
