@@ -15,6 +15,7 @@
 #include "codelets/note.h"
 #include "runtime/base/error.h"
 #include "runtime/base/philox.h"
+#include "runtime/base/units.h"
 
 /* The worker's workspace begins with seed and offset, then MTLM_ATTG_SUMS.
  * cuDNN's backward needs much more (384 MiB for 16 samples of 12 heads and 1024
@@ -111,7 +112,7 @@ static void make_plan(struct plan *plan, const struct mtlm_cudnn *lib,
             fmax(plan->fwd.workspace_bytes, plan->bwd.workspace_bytes));
     if (plan->ready)
         mtlm_note(MTLM_NOTE_ATTENTION, "cuDNN %zu, workspace %.1f MiB",
-                  lib->GetVersion(), mine.workspace_bytes / (1024.0 * 1024));
+                  lib->GetVersion(), mine.workspace_bytes / MTLM_MIB);
     else
         mtlm_note(MTLM_NOTE_ATTENTION, "own kernels (%s)",
                   why_not(plan, taken, device->workspace_bytes));

@@ -12,8 +12,7 @@
 #include "graph/build/ring.h"
 #include "graph/build/ring_order.h"
 #include "runtime/base/memory.h"
-
-#define MIB (1024.0 * 1024)
+#include "runtime/base/units.h"
 
 /* ---- windows ---- */
 
@@ -153,10 +152,10 @@ int mtlm_ring_check(const struct mtlm_program_config *config,
             err, MTLM_EXIT_RESOURCE,
             "--act-mem is %.4g MiB, but the activations of %s on each stage of "
             "a rank need %.4g MiB",
-            config->act_mem / MIB,
+            config->act_mem / MTLM_MIB,
             config->layout.workers > 1 ? "a microbatch for each worker"
                                        : "one microbatch",
-            least / MIB);
+            least / MTLM_MIB);
     if (!config->order && config->window <= 0)
         return 0;
     need = mtlm_ring_memory(config);
@@ -166,11 +165,12 @@ int mtlm_ring_check(const struct mtlm_program_config *config,
         return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
                               "--act-mem is %.4g MiB, but the slots of the "
                               "order need %.4g MiB",
-                              config->act_mem / MIB, need / MIB);
+                              config->act_mem / MTLM_MIB, need / MTLM_MIB);
     return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
                           "--act-mem is %.4g MiB, but the windows of "
                           "--window %g need %.4g MiB",
-                          config->act_mem / MIB, config->window, need / MIB);
+                          config->act_mem / MTLM_MIB, config->window,
+                          need / MTLM_MIB);
 }
 
 /* ---- rings ---- */

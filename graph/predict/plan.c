@@ -17,6 +17,7 @@
 #include "graph/predict/plan_work.h"
 #include "graph/predict/published_memory.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/units.h"
 #include "runtime/machine/blas.h"
 #include "runtime/machine/gpu.h"
 
@@ -31,8 +32,6 @@
 
 /* What malloc adds to an allocation. */
 #define MALLOC_BYTES 16
-
-#define GIB (1024.0 * 1024 * 1024)
 
 /* Nodes of a layer in a microbatch, at least: forward, backward, weights. */
 enum { NODES_PER_LAYER = 24 };
@@ -369,7 +368,7 @@ int mtlm_plan_check(double on_host, double available, struct mtlm_error *err)
     return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
                           "not enough memory: training needs %.2f GiB on this "
                           "machine, which has %.2f GiB available",
-                          on_host / GIB, available / GIB);
+                          on_host / MTLM_GIB, available / MTLM_GIB);
 }
 
 double mtlm_plan_lower_bound(const struct mtlm_program_config *config, bool gpu)

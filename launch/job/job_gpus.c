@@ -10,9 +10,8 @@
 #include "launch/job/job_transport.h"
 #include "launch/plan/layout_choice.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/units.h"
 #include "runtime/machine/gpu_detect.h"
-
-#define GIB (1024.0 * 1024 * 1024)
 
 int mtlm_job_gpus_find(struct mtlm_job *job, struct mtlm_error *err)
 {
@@ -121,5 +120,5 @@ int mtlm_job_gpus_check_host(const struct mtlm_job *job, struct mtlm_error *err)
         "not enough memory beside the GPUs: training needs %.2f GiB of host "
         "memory on this machine, %.2f GiB of them for their state, and %.2f "
         "GiB are available",
-        need / GIB, state / GIB, available / GIB);
+        need / MTLM_GIB, state / MTLM_GIB, available / MTLM_GIB);
 }

@@ -12,11 +12,10 @@
 #include "launch/plan/disk_note.h"
 #include "launch/plan/offload_forecast.h"
 #include "runtime/base/plural.h"
+#include "runtime/base/units.h"
 #include "runtime/disk/io.h"
 #include "runtime/file/offload_dir.h"
 #include "runtime/machine/data.h"
-
-#define MIB (1024.0 * 1024)
 
 int mtlm_job_offload_check(struct mtlm_job *job, struct mtlm_error *err)
 {
@@ -117,8 +116,9 @@ static void print_file(const struct mtlm_job *job)
 
     printf(" of rank 0 in a file of %.1f MiB in %s%s; per iteration %.1f MiB "
            "read, %.1f MiB written\n",
-           job->plan.file_bytes / MIB, dir, way_of(job->offload.file),
-           job->plan.loaded_bytes / MIB, job->plan.stored_bytes / MIB);
+           job->plan.file_bytes / MTLM_MIB, dir, way_of(job->offload.file),
+           job->plan.loaded_bytes / MTLM_MIB,
+           job->plan.stored_bytes / MTLM_MIB);
     free(dir);
 }
 
@@ -126,8 +126,8 @@ static void print_host(const struct mtlm_job *job)
 {
     printf(" of rank 0 in %.1f MiB of host memory; per iteration %.1f MiB to "
            "the GPU, %.1f MiB from the GPU\n",
-           job->plan.file_bytes / MIB, job->plan.loaded_bytes / MIB,
-           job->plan.stored_bytes / MIB);
+           job->plan.file_bytes / MTLM_MIB, job->plan.loaded_bytes / MTLM_MIB,
+           job->plan.stored_bytes / MTLM_MIB);
 }
 
 /* Prints what the directory lies on, if on no disk of this machine. */

@@ -9,6 +9,7 @@
 #include "launch/options/options_eval.h"
 #include "launch/options/options_generate.h"
 #include "launch/options/options_note.h"
+#include "runtime/base/units.h"
 
 enum { MOST_LOGITS_GIB = 4 };
 
@@ -37,20 +38,19 @@ static int refuse_iterations(const struct mtlm_options *o,
 int mtlm_options_eval_check_logits(const struct mtlm_options *options,
                                    struct mtlm_error *err)
 {
-    const double gib = 1024.0 * 1024 * 1024;
     const double samples =
         (double) options->eval_iters * options->global_batch_size;
     const double bytes = samples * options->model.seq_length
                          * options->model.vocab_size * sizeof(float);
 
-    if (!options->logits_dir || bytes <= MOST_LOGITS_GIB * gib)
+    if (!options->logits_dir || bytes <= MOST_LOGITS_GIB * MTLM_GIB)
         return 0;
     return mtlm_error_set(
         err, MTLM_EXIT_USAGE,
         "--dump-logits: %.0f samples of %" PRId64 " x %" PRId64
         " logits are %.1f GiB, and the limit is %d GiB; give %s",
         samples, options->model.seq_length, options->model.vocab_size,
-        bytes / gib, MOST_LOGITS_GIB,
+        bytes / MTLM_GIB, MOST_LOGITS_GIB,
         options->task ? "less text"
                       : "fewer --eval-iters or a smaller --global-batch-size");
 }

@@ -12,9 +12,8 @@
 #include "launch/plan/advice.h"
 #include "runtime/base/shell_word.h"
 #include "runtime/base/text.h"
+#include "runtime/base/units.h"
 #include "runtime/file/offload_dir.h"
-
-#define GIB (1024.0 * 1024 * 1024)
 
 /* Sizes of the example with fewer layers. */
 enum { FEW_LAYERS = 4, SMALL_BATCH = 8 };
@@ -243,13 +242,13 @@ static void print_disk_need(const struct mtlm_options *options,
         fprintf(out,
                 "With its state in host memory it fits here, but %.2f GiB of "
                 "that are available, and %.2f GiB are needed.\n",
-                hosts->disk / GIB, hosts->disk_need / GIB);
+                hosts->disk / MTLM_GIB, hosts->disk_need / MTLM_GIB);
     else if (hosts->disk_need > 0)
         fprintf(out,
                 "With its state on a disk it fits here, but %s has %.2f GiB "
                 "free, and %.2f GiB are needed:\nanother --offload-dir may "
                 "have room.\n",
-                dir, hosts->disk / GIB, hosts->disk_need / GIB);
+                dir, hosts->disk / MTLM_GIB, hosts->disk_need / MTLM_GIB);
     free(dir);
 }
 

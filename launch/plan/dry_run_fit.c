@@ -8,9 +8,8 @@
 #include "launch/plan/advice.h"
 #include "launch/plan/dry_run_fit.h"
 #include "launch/plan/step.h"
+#include "runtime/base/units.h"
 #include "runtime/comm/launcher.h"
-
-#define GIB (1024.0 * 1024 * 1024)
 
 /* Returns the bytes of host memory that ranks with GPUs take on a machine; 0
  * where none of their state travels there. */
@@ -81,12 +80,12 @@ static void print_fit_on_gpus(const struct mtlm_dry_run_fit *fit, FILE *out)
     fprintf(out,
             "GPUs             %d of this machine, a rank can have %.2f GiB of "
             "each; %.2f GiB are needed\n",
-            fit->hosts->gpus, fit->hosts->available / GIB,
-            fit->choice->need / GIB);
+            fit->hosts->gpus, fit->hosts->available / MTLM_GIB,
+            fit->choice->need / MTLM_GIB);
     if (host_need(fit) > 0)
         fprintf(out,
                 "host memory      %.2f GiB available; %.2f GiB are needed\n",
-                fit->hosts->disk / GIB, host_need(fit) / GIB);
+                fit->hosts->disk / MTLM_GIB, host_need(fit) / MTLM_GIB);
     fputc('\n', out);
     if (n) {
         fprintf(out, "It fits on %d machine%s like this one.\n", n,
@@ -105,7 +104,7 @@ static void print_fit_on_gpus(const struct mtlm_dry_run_fit *fit, FILE *out)
 static void print_host_as_described(const struct mtlm_dry_run_fit *fit,
                                     FILE *out)
 {
-    const double need = host_need(fit) / GIB;
+    const double need = host_need(fit) / MTLM_GIB;
     const char *file = fit->options->cluster_file;
 
     if (need > 0 && isinf(fit->hosts->disk))
@@ -117,7 +116,7 @@ static void print_host_as_described(const struct mtlm_dry_run_fit *fit,
         fprintf(
             out,
             "%.2f GiB are needed on a host, and %s gives a host %.2f GiB%s\n",
-            need, file, fit->hosts->disk / GIB,
+            need, file, fit->hosts->disk / MTLM_GIB,
             host_need(fit) > fit->hosts->disk ? ": too little." : ".");
 }
 
@@ -125,7 +124,7 @@ static void print_host_as_described(const struct mtlm_dry_run_fit *fit,
 static void print_fit_as_described(const struct mtlm_dry_run_fit *fit,
                                    FILE *out)
 {
-    const double need = fit->choice->need / GIB;
+    const double need = fit->choice->need / MTLM_GIB;
     const char *file = fit->options->cluster_file;
 
     if (isinf(fit->hosts->available))
@@ -138,13 +137,13 @@ static void print_fit_as_described(const struct mtlm_dry_run_fit *fit,
                 "%.2f GiB.\n",
                 fit->choice->need <= fit->hosts->available ? "fits"
                                                            : "does not fit",
-                need, file, fit->hosts->available / GIB);
+                need, file, fit->hosts->available / MTLM_GIB);
     print_host_as_described(fit, out);
 }
 
 void mtlm_dry_run_fit(const struct mtlm_dry_run_fit *fit, FILE *out)
 {
-    const double have = fit->hosts->available / GIB;
+    const double have = fit->hosts->available / MTLM_GIB;
     const int n = count_machines(fit);
     struct mtlm_error err;
 
@@ -161,12 +160,12 @@ void mtlm_dry_run_fit(const struct mtlm_dry_run_fit *fit, FILE *out)
         fprintf(out,
                 "It fits: %.2f GiB are needed, this machine has %.2f GiB "
                 "available.\n",
-                fit->choice->need / GIB, have);
+                fit->choice->need / MTLM_GIB, have);
     } else if (!fit->hosts->elsewhere) {
         fprintf(out,
                 "It does not fit: %.2f GiB are needed, this machine has %.2f "
                 "GiB available.\n",
-                fit->choice->need / GIB, have);
+                fit->choice->need / MTLM_GIB, have);
         print_advice(fit, out);
     } else if (n) {
         fprintf(out,

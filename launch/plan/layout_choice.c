@@ -19,8 +19,7 @@
 #include "launch/plan/schedule_choice.h"
 #include "runtime/base/plural.h"
 #include "runtime/base/text.h"
-
-#define GIB (1024.0 * 1024 * 1024)
+#include "runtime/base/units.h"
 
 /* Layouts of up to this many stages list each stage. */
 enum { FEW_STAGES = 16 };
@@ -306,16 +305,17 @@ static void describe_memory(const struct mtlm_choice *choice,
         snprintf(text, bytes,
                  "on each rank's GPU, and the one with least has %.2f GiB for "
                  "it%s",
-                 hosts->available / GIB,
+                 hosts->available / MTLM_GIB,
                  choice->need <= hosts->unshared
                      ? "; it would be enough if no other process held part of "
                        "it (nvidia-smi names those)"
                      : "");
     else
-        snprintf(
-            text, bytes, "on %s machine (%d rank%s), %s has %.2f GiB available",
-            alone ? "this" : "a", here, here > 1 ? "s" : "",
-            alone ? "which" : "and the one with least", hosts->available / GIB);
+        snprintf(text, bytes,
+                 "on %s machine (%d rank%s), %s has %.2f GiB available",
+                 alone ? "this" : "a", here, here > 1 ? "s" : "",
+                 alone ? "which" : "and the one with least",
+                 hosts->available / MTLM_GIB);
 }
 
 int mtlm_layout_choice_check_memory(const struct mtlm_options *options,
@@ -340,5 +340,5 @@ int mtlm_layout_choice_check_memory(const struct mtlm_options *options,
         "%" PRId64 ") needs %s%.2f GiB %s",
         options->preset ? options->preset : "this model", choice->tp,
         choice->pp, choice->dp, choice->micro_batch,
-        choice->least ? "at least " : "", choice->need / GIB, where);
+        choice->least ? "at least " : "", choice->need / MTLM_GIB, where);
 }

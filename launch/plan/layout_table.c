@@ -7,8 +7,7 @@
 
 #include "launch/plan/layout_table.h"
 #include "runtime/base/memory.h"
-
-#define GIB (1024.0 * 1024 * 1024)
+#include "runtime/base/units.h"
 
 enum { PRINTED = 10 };
 
@@ -29,7 +28,7 @@ void mtlm_layout_table_print(const struct mtlm_layout_row *rows, int n,
         fprintf(out, "%6d %8d %5d %3d %3" PRId64 "  %-9s %14.6g %11.5g %9.2f\n",
                 r->tp, r->pp, r->dp, r->virtual_stages, r->micro_batch,
                 names[r->granularity], r->seconds, r->samples / r->seconds,
-                r->memory_bytes / GIB);
+                r->memory_bytes / MTLM_GIB);
     }
 }
 

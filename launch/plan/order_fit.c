@@ -12,8 +12,7 @@
 #include "launch/options/options_schedule.h"
 #include "launch/plan/order_fit.h"
 #include "runtime/base/memory.h"
-
-#define MIB (1024.0 * 1024)
+#include "runtime/base/units.h"
 
 /* The boxes of an order.  memory [stages] MiB is the caller's. */
 static struct mtlm_boxes boxes_of(const struct mtlm_program_config *config,
@@ -22,7 +21,7 @@ static struct mtlm_boxes boxes_of(const struct mtlm_program_config *config,
     struct mtlm_boxes boxes = mtlm_program_boxes(config);
 
     for (int k = 0; k < mtlm_layout_stages(&config->layout); k++)
-        memory[k] = config->activation.stage[k] / MIB;
+        memory[k] = config->activation.stage[k] / MTLM_MIB;
     boxes.forward = boxes.backward = boxes.weight = boxes.memory = memory;
     return boxes;
 }
@@ -91,7 +90,7 @@ int mtlm_order_fit_act_mem(const struct mtlm_options *options,
     int rc;
 
     for (int r = 0; r < config->layout.pp; r++)
-        most[r] = config->act_mem / MIB;
+        most[r] = config->act_mem / MTLM_MIB;
     rc = check(options, config, &boxes, most, err);
     free(memory);
     free(most);
@@ -106,7 +105,7 @@ static double need_of_rank(const struct mtlm_hosts *hosts,
 {
     return (hosts->gpus ? mtlm_plan_gpu_bytes(plan)
                         : mtlm_plan_more_bytes(plan))
-           / MIB;
+           / MTLM_MIB;
 }
 
 static int ascending(const void *a, const void *b)
@@ -136,7 +135,7 @@ static double share_of_rank(const struct mtlm_hosts *hosts,
 {
     const int ranks = mtlm_layout_ranks(&outline->layout);
     double *need = mtlm_calloc(hosts->per_host, sizeof(*need));
-    double share = hosts->gpus ? hosts->available / MIB : INFINITY;
+    double share = hosts->gpus ? hosts->available / MTLM_MIB : INFINITY;
 
     for (int first = 0; first < ranks && !hosts->gpus;
          first += hosts->per_host) {
@@ -145,7 +144,7 @@ static double share_of_rank(const struct mtlm_hosts *hosts,
         for (; n < hosts->per_host && first + n < ranks; n++)
             need[n] =
                 need_of_rank(hosts, mtlm_outline_plan(outline, first + n));
-        share = fmin(share, level_of(need, n, hosts->available / MIB));
+        share = fmin(share, level_of(need, n, hosts->available / MTLM_MIB));
     }
     free(need);
     return share;

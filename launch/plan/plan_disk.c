@@ -8,10 +8,8 @@
 #include "launch/plan/disk_note.h"
 #include "launch/plan/offload_forecast.h"
 #include "launch/plan/plan_disk.h"
+#include "runtime/base/units.h"
 #include "runtime/file/offload_dir.h"
-
-#define MIB (1024.0 * 1024)
-#define GIB (1024.0 * MIB)
 
 /* Prints the time of an iteration, if this machine's rates can be measured. */
 static void print_forecast(const struct mtlm_options *options,
@@ -58,14 +56,14 @@ void mtlm_plan_disk(const struct mtlm_options *options,
     for (int i = 0; i < l->pp; i++) {
         const struct mtlm_plan *p = &outline->plan[i];
 
-        fprintf(out, "%-9d %10.1f %10.1f %10.1f\n", i, p->file_bytes / MIB,
-                p->loaded_bytes / MIB, p->stored_bytes / MIB);
+        fprintf(out, "%-9d %10.1f %10.1f %10.1f\n", i, p->file_bytes / MTLM_MIB,
+                p->loaded_bytes / MTLM_MIB, p->stored_bytes / MTLM_MIB);
     }
     fprintf(out,
             "%d rank%s: %.2f GiB in %s, where %.2f GiB are free; a disk of "
             "1 GB/s moves the fullest rank's bytes of an iteration in %.3g s\n",
             mtlm_layout_ranks(l), mtlm_layout_ranks(l) > 1 ? "s" : "",
-            all / GIB, dir, room > 0 ? room / GIB : 0, busiest / 1e9);
+            all / MTLM_GIB, dir, room > 0 ? room / MTLM_GIB : 0, busiest / 1e9);
     note = mtlm_disk_note(dir);
     if (note)
         fprintf(out, "%s\n", note);

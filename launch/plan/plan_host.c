@@ -7,9 +7,7 @@
 
 #include "launch/plan/plan_host.h"
 #include "runtime/base/plural.h"
-
-#define MIB (1024.0 * 1024)
-#define GIB (1024.0 * MIB)
+#include "runtime/base/units.h"
 
 /* Bytes per second of a link to a GPU, each way (PCIe 4.0 x16), as an
  * example. */
@@ -36,11 +34,11 @@ void mtlm_plan_host(const struct mtlm_outline *outline, FILE *out)
     for (int i = 0; i < l->pp; i++) {
         const struct mtlm_plan *p = &outline->plan[i];
 
-        fprintf(out, "%-9d %10.1f %10.1f %10.1f\n", i, p->file_bytes / MIB,
-                p->loaded_bytes / MIB, p->stored_bytes / MIB);
+        fprintf(out, "%-9d %10.1f %10.1f %10.1f\n", i, p->file_bytes / MTLM_MIB,
+                p->loaded_bytes / MTLM_MIB, p->stored_bytes / MTLM_MIB);
     }
     fprintf(out,
             "%d rank%s: %.2f GiB in host memory; a link of 25 GB/s each way "
             "moves the fullest rank's bytes of an iteration in %.3g s\n",
-            ranks, mtlm_plural(ranks), all / GIB, busiest / LINK_RATE);
+            ranks, mtlm_plural(ranks), all / MTLM_GIB, busiest / LINK_RATE);
 }

@@ -7,8 +7,7 @@
 
 #include "launch/plan/plan_size.h"
 #include "runtime/base/memory.h"
-
-#define GIB (1024.0 * 1024 * 1024)
+#include "runtime/base/units.h"
 
 /* Measured: 183 to 202.  Edges have numbers of type int; a task has 2 to 4. */
 enum { BYTES_OF_TASK = 200, MOST_TASKS = INT_MAX / 8 };
@@ -29,6 +28,6 @@ int mtlm_plan_size_check(const struct mtlm_program_config *config, int pieces,
         "and this machine has %.1f GiB available for at most %d tasks; a "
         "smaller --global-batch-size, or a larger --micro-batch-size, makes "
         "fewer microbatches",
-        config->microbatches, stages, tasks, tasks * BYTES_OF_TASK / GIB,
-        have / GIB, MOST_TASKS);
+        config->microbatches, stages, tasks, tasks * BYTES_OF_TASK / MTLM_GIB,
+        have / MTLM_GIB, MOST_TASKS);
 }

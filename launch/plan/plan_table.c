@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "launch/plan/plan_table.h"
-
-#define MIB (1024.0 * 1024)
+#include "runtime/base/units.h"
 
 /* With more stages, stages share a line if they are similar; with fewer, if
  * equal. */
@@ -74,10 +73,10 @@ static void print_memory_of(const struct table *t, int first, int last)
     print_place(t, first, last);
     fprintf(t->out,
             "%6" PRId64 " %14.0f %9.1f %9.1f %9.1f %11.1f %8.1f %10.1f  ",
-            p->layers, p->parameters, p->weight_bytes / MIB,
-            p->gradient_bytes / MIB, p->moment_bytes / MIB,
-            p->activation_bytes / MIB, p->runtime_bytes / MIB,
-            p->total_bytes / MIB);
+            p->layers, p->parameters, p->weight_bytes / MTLM_MIB,
+            p->gradient_bytes / MTLM_MIB, p->moment_bytes / MTLM_MIB,
+            p->activation_bytes / MTLM_MIB, p->runtime_bytes / MTLM_MIB,
+            p->total_bytes / MTLM_MIB);
     print_range(t, p->window.w, t->outline->plan[last].window.w, 7);
     fprintf(t->out, "%d\n", p->window.w + p->window.q);
 }
@@ -109,7 +108,7 @@ static void print_traffic_of(const struct table *t, int first, int last)
 
     print_place(t, first, last);
     for (int k = 0; k < MTLM_TRAFFIC_COUNT; k++)
-        fprintf(t->out, " %10.2f %7" PRId64, traffic[k].bytes / MIB,
+        fprintf(t->out, " %10.2f %7" PRId64, traffic[k].bytes / MTLM_MIB,
                 traffic[k].messages);
     fputc('\n', t->out);
 }

@@ -11,8 +11,7 @@
 #include "launch/simulate/assumptions.h"
 #include "launch/simulate/prediction_table.h"
 #include "runtime/base/plural.h"
-
-#define GIB (1024.0 * 1024 * 1024)
+#include "runtime/base/units.h"
 
 static void print_job(const struct mtlm_prediction *p,
                       const struct mtlm_options *o, FILE *out)
@@ -98,7 +97,7 @@ static void print_disk(const struct mtlm_prediction *p, FILE *out)
             "%.5g s; %.1f %% of these beside computation\n"
             "                 idle during loads and stores: %.4g s, %.2f %% of "
             "the iteration\n",
-            p->loaded_bytes / GIB, p->stored_bytes / GIB, e->moving_s,
+            p->loaded_bytes / MTLM_GIB, p->stored_bytes / MTLM_GIB, e->moving_s,
             e->moving_s > 0 ? 100 * e->hidden_s / e->moving_s : 100, e->disk_s,
             100 * e->disk_s / p->iteration_s);
 }
@@ -130,7 +129,7 @@ static void print_idle_time(const struct mtlm_prediction *p, FILE *out)
 static void print_memory(const struct mtlm_prediction *p, FILE *out)
 {
     fprintf(out, "memory           %.2f GiB on the fullest ",
-            p->memory_bytes / GIB);
+            p->memory_bytes / MTLM_GIB);
     if (p->fullest < 0)
         fputs("host", out);
     else
@@ -138,10 +137,10 @@ static void print_memory(const struct mtlm_prediction *p, FILE *out)
     if (p->limit_bytes == 0)
         fprintf(out, "; the cluster file gives no memory_gb\n");
     else if (p->memory_bytes <= p->limit_bytes)
-        fprintf(out, " of %.2f GiB\n", p->limit_bytes / GIB);
+        fprintf(out, " of %.2f GiB\n", p->limit_bytes / MTLM_GIB);
     else
         fprintf(out, ", which has %.2f GiB: the job does not fit\n",
-                p->limit_bytes / GIB);
+                p->limit_bytes / MTLM_GIB);
 }
 
 int mtlm_prediction_table_print(const struct mtlm_prediction *prediction,

@@ -29,10 +29,9 @@
 #include "launch/simulate/simulate_trace.h"
 #include "launch/simulate/starpu_run.h"
 #include "runtime/base/plural.h"
+#include "runtime/base/units.h"
 #include "runtime/comm/launcher.h"
 #include "runtime/virtual/child.h"
-
-#define GIB (1024.0 * 1024 * 1024)
 
 struct simulation {
     struct mtlm_options *options;
@@ -135,16 +134,16 @@ static int check_memory(const struct simulation *s, double need,
             "has %.2f GiB by memory_gb of %s or --offload-memory; "
             "--ignore-memory simulates the job in memory",
             o->preset ? o->preset : "this model", c->tp, c->pp, c->dp,
-            c->micro_batch, c->least ? "at least " : "", need / GIB,
-            s->hosts.available / GIB, s->file);
+            c->micro_batch, c->least ? "at least " : "", need / MTLM_GIB,
+            s->hosts.available / MTLM_GIB, s->file);
     return mtlm_error_set(
         err, MTLM_EXIT_RESOURCE,
         "%s (tensor %d x pipeline %d x data %d, micro batch %" PRId64
         ") needs %s%.2f GiB on a device, and %s gives a device %.2f GiB; "
         "--ignore-memory simulates the job all the same",
         o->preset ? o->preset : "this model", c->tp, c->pp, c->dp,
-        c->micro_batch, c->least ? "at least " : "", need / GIB, s->file,
-        s->hosts.available / GIB);
+        c->micro_batch, c->least ? "at least " : "", need / MTLM_GIB, s->file,
+        s->hosts.available / MTLM_GIB);
 }
 
 /* Finds the fastest layout.  The times of stages say nothing about tensor
@@ -169,13 +168,13 @@ static int search_layout(struct simulation *s, struct mtlm_error *err)
     if (s->search.weighed == 0)
         return mtlm_layout_choice_make(o, &s->wish, &s->hosts, &s->choice, NULL,
                                        err);
-    return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
-                          "none of %d layouts of %s on %d rank%s fits into the "
-                          "%.2f GiB of a device of %s%s",
-                          s->search.weighed,
-                          o->preset ? o->preset : "this model", s->hosts.ranks,
-                          mtlm_plural(s->hosts.ranks), s->hosts.available / GIB,
-                          s->file, o->world_size ? "" : "; give --world-size");
+    return mtlm_error_set(
+        err, MTLM_EXIT_RESOURCE,
+        "none of %d layouts of %s on %d rank%s fits into the "
+        "%.2f GiB of a device of %s%s",
+        s->search.weighed, o->preset ? o->preset : "this model", s->hosts.ranks,
+        mtlm_plural(s->hosts.ranks), s->hosts.available / MTLM_GIB, s->file,
+        o->world_size ? "" : "; give --world-size");
 }
 
 /* Refuses an iteration that this machine cannot simulate. */

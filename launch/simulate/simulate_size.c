@@ -9,8 +9,7 @@
 #include "graph/predict/outline.h"
 #include "launch/simulate/simulate_size.h"
 #include "runtime/base/memory.h"
-
-#define GIB (1024.0 * 1024 * 1024)
+#include "runtime/base/units.h"
 
 /* Bytes a task, measured: 250 to 330 by the evaluator, 500 with a trace or a
  * graph, 3800 under StarPU. */
@@ -65,8 +64,8 @@ int mtlm_simulate_size_check(const struct mtlm_options *options,
             "an iteration of %" PRId64
             " microbatches has about %.3g tasks, whose simulation takes %.1f "
             "GiB, and this machine has %.1f GiB available; %s",
-            config->microbatches, tasks, bytes_of(options, tasks) / GIB,
-            have / GIB, advice);
+            config->microbatches, tasks, bytes_of(options, tasks) / MTLM_GIB,
+            have / MTLM_GIB, advice);
     return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
                           "an iteration of %" PRId64
                           " microbatches has about %.3g tasks, and a "

@@ -21,8 +21,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/standard_output.h"
 #include "runtime/base/text.h"
-
-#define MIB (1024.0 * 1024)
+#include "runtime/base/units.h"
 
 /* The part of a job that depends on its plan. */
 struct parts {
@@ -91,7 +90,7 @@ static int check_memory(const struct mtlm_job *job, const struct parts *second,
     return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
                           "a change takes %.1f MiB more on a host, for copies "
                           "of weights and moments, and %.1f MiB are available",
-                          value[0] / MIB, -value[1] / MIB);
+                          value[0] / MTLM_MIB, -value[1] / MTLM_MIB);
 }
 
 /* ---- the change ---- */

@@ -28,14 +28,13 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/plural.h"
 #include "runtime/base/standard_output.h"
+#include "runtime/base/units.h"
 #include "runtime/file/offload_file.h"
 #include "runtime/machine/blas.h"
 #include "runtime/machine/blas_core.h"
 #include "runtime/machine/cpu.h"
 #include "runtime/machine/machine.h"
 #include "runtime/policies/builtin.h"
-
-#define GIB (1024.0 * 1024 * 1024)
 
 /* Collective. */
 static void make_groups(struct mtlm_job *job)
@@ -165,8 +164,8 @@ static void print_gpu(const struct mtlm_job *job)
     if (job->gpu >= 0)
         printf("GPU: rank 0 on %d of %d: %s; %.2f GiB for a rank, %.2f of them "
                "planned\n",
-               job->gpu, gpus->count, job->gpu_text, job->gpu_bytes / GIB,
-               mtlm_plan_gpu_bytes(&job->plan) / GIB);
+               job->gpu, gpus->count, job->gpu_text, job->gpu_bytes / MTLM_GIB,
+               mtlm_plan_gpu_bytes(&job->plan) / MTLM_GIB);
     else if (missing && !job->options.cluster_file)
         printf("GPU: %s; trains on CPUs\n", missing);
 }
@@ -191,16 +190,15 @@ static void print_precision(const struct mtlm_job *job)
 
 static void print_memory(const struct mtlm_plan *plan)
 {
-    const double mib = 1024.0 * 1024;
 
     printf("memory of rank 0: weights %.1f, gradients %.1f, moments %.1f, "
            "activations %.1f, ",
-           plan->weight_bytes / mib, plan->gradient_bytes / mib,
-           plan->moment_bytes / mib, plan->activation_bytes / mib);
+           plan->weight_bytes / MTLM_MIB, plan->gradient_bytes / MTLM_MIB,
+           plan->moment_bytes / MTLM_MIB, plan->activation_bytes / MTLM_MIB);
     if (plan->saved_bytes > 0)
-        printf("copies for checkpoints %.1f, ", plan->saved_bytes / mib);
-    printf("runtime %.1f, in all %.1f MiB\n", plan->runtime_bytes / mib,
-           plan->total_bytes / mib);
+        printf("copies for checkpoints %.1f, ", plan->saved_bytes / MTLM_MIB);
+    printf("runtime %.1f, in all %.1f MiB\n", plan->runtime_bytes / MTLM_MIB,
+           plan->total_bytes / MTLM_MIB);
 }
 
 static void print_start(struct mtlm_job *job)

@@ -8,6 +8,7 @@
 #include "launch/train/train_end.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/standard_output.h"
+#include "runtime/base/units.h"
 #include "runtime/machine/gpu_detect.h"
 
 struct taken {
@@ -66,7 +67,6 @@ void mtlm_train_end_print(struct mtlm_job *job)
     struct taken mine = {.peak = mtlm_memory_peak(),
                          .planned = planned + job->copied_bytes,
                          .engine_share = job->engine_share};
-    const double mib = 1024.0 * 1024;
     size_t bytes;
     struct taken *all;
     int ranks, most, busiest, gpu;
@@ -80,11 +80,12 @@ void mtlm_train_end_print(struct mtlm_job *job)
     busiest = busiest_engine(all, ranks);
     if (!job->options.cluster_file)
         printf("memory: peak %.1f MiB, planned %.1f MiB (rank %d)\n",
-               all[most].peak / mib, all[most].planned / mib, most);
+               all[most].peak / MTLM_MIB, all[most].planned / MTLM_MIB, most);
     gpu = fullest_gpu(all, ranks);
     if (all[gpu].gpu_peak > 0)
         printf("GPU memory: peak %.1f MiB, planned %.1f MiB (rank %d)\n",
-               all[gpu].gpu_peak / mib, all[gpu].gpu_planned / mib, gpu);
+               all[gpu].gpu_peak / MTLM_MIB, all[gpu].gpu_planned / MTLM_MIB,
+               gpu);
     printf("communication thread: %.2f %% of a core (rank %d, the busiest)\n",
            100 * all[busiest].engine_share, busiest);
     mtlm_standard_output_flush();

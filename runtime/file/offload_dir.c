@@ -9,11 +9,10 @@
 #include <sys/statvfs.h>
 
 #include "runtime/base/memory.h"
+#include "runtime/base/units.h"
 #include "runtime/file/cache_path.h"
 #include "runtime/file/disk.h"
 #include "runtime/file/offload_dir.h"
-
-#define GIB (1024.0 * 1024 * 1024)
 
 char *mtlm_offload_dir_default(void)
 {
@@ -89,6 +88,6 @@ int mtlm_offload_dir_check(const char *dir, double bytes,
                           "%s: offloaded state takes %.3f GiB on this machine, "
                           "but only %.3f GiB are free there; another "
                           "--offload-dir may have room",
-                          dir, ceil(bytes / GIB * 1e3) / 1e3,
-                          floor(room / GIB * 1e3) / 1e3);
+                          dir, ceil(bytes / MTLM_GIB * 1e3) / 1e3,
+                          floor(room / MTLM_GIB * 1e3) / 1e3);
 }

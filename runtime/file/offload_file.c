@@ -12,10 +12,9 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/units.h"
 #include "runtime/file/block_file.h"
 #include "runtime/file/offload_file.h"
-
-#define GIB (1024.0 * 1024 * 1024)
 
 struct offload_piece {
     int64_t offset, bytes;
@@ -54,7 +53,8 @@ static int open_file(struct mtlm_offload_file *file, struct mtlm_error *err)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "%s: no room for the %.3f GiB of a rank's "
                               "offloaded state: %s",
-                              file->dir, file->bytes / GIB, strerror(errno));
+                              file->dir, file->bytes / MTLM_GIB,
+                              strerror(errno));
     return mtlm_error_set(err, MTLM_EXIT_IO,
                           "%s: no file for offloaded state: %s", file->dir,
                           strerror(errno));

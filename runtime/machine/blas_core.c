@@ -13,6 +13,7 @@
 
 #include "runtime/base/memory.h"
 #include "runtime/base/plural.h"
+#include "runtime/base/units.h"
 #include "runtime/machine/attempt.h"
 #include "runtime/machine/blas_core.h"
 
@@ -179,9 +180,9 @@ int mtlm_blas_core_reserve(int callers, struct mtlm_error *err)
                               "the limit of %.0f MiB of address space (ulimit "
                               "-v) leaves %.0f MiB, too little for the buffers "
                               "of OpenBLAS for %d worker%s",
-                              limit.rlim_cur / (1024.0 * 1024),
-                              mtlm_memory_available() / (1024.0 * 1024),
-                              callers, mtlm_plural(callers));
+                              limit.rlim_cur / MTLM_MIB,
+                              mtlm_memory_available() / MTLM_MIB, callers,
+                              mtlm_plural(callers));
     take_buffers(&callers);
     return 0;
 }

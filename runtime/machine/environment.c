@@ -12,6 +12,7 @@
 #include <starpu.h>
 
 #include "runtime/base/memory.h"
+#include "runtime/base/units.h"
 #include "runtime/machine/blas_core.h"
 #include "runtime/machine/cpu.h"
 #include "runtime/machine/environment.h"
@@ -264,8 +265,8 @@ static int check_reserved_cores(struct mtlm_error *err)
 /* MPI and StarPU end in a signal where they have less. */
 static int check_addresses(struct mtlm_error *err)
 {
-    const double least = 128, mib = 1024.0 * 1024;
-    const double free = (double) mtlm_memory_available() / mib;
+    const double least = 128;
+    const double free = (double) mtlm_memory_available() / MTLM_MIB;
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_AS, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY
@@ -274,7 +275,7 @@ static int check_addresses(struct mtlm_error *err)
     return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
                           "the limit of %.0f MiB of address space (ulimit -v) "
                           "leaves %.0f MiB, and %.0f MiB are needed to start",
-                          (double) limit.rlim_cur / mib, free, least);
+                          (double) limit.rlim_cur / MTLM_MIB, free, least);
 }
 
 int mtlm_environment_check(struct mtlm_error *err)
@@ -291,16 +292,15 @@ int mtlm_environment_check_memory(double bytes, struct mtlm_error *err)
 {
     static const char *const names[] = {"STARPU_LIMIT_CPU_MEM",
                                         "STARPU_LIMIT_CPU_NUMA_MEM"};
-    const double mib = 1024.0 * 1024;
 
     for (int i = 0; i < 2; i++) {
         const char *text = getenv(names[i]);
 
-        if (text && atoi(text) * mib < bytes)
+        if (text && atoi(text) * MTLM_MIB < bytes)
             return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
                                   "the environment variable %s=%s (MiB) leaves "
                                   "less than the plan of %.1f MiB",
-                                  names[i], text, bytes / mib);
+                                  names[i], text, bytes / MTLM_MIB);
     }
     return 0;
 }

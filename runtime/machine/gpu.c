@@ -5,9 +5,8 @@
 #include <stdio.h>
 
 #include "runtime/base/memory.h"
+#include "runtime/base/units.h"
 #include "runtime/machine/gpu.h"
-
-#define GIB (1024.0 * 1024 * 1024)
 
 static int major(int version)
 {
@@ -54,11 +53,12 @@ const char *mtlm_gpus_missing(const struct mtlm_gpus *gpus)
 char *mtlm_gpu_describe(const struct mtlm_gpus *gpus, int gpu)
 {
     return gpu < 0 ? NULL
-                   : mtlm_sprintf(
-                       "%s, %.2f GiB, driver for CUDA %s, built "
-                       "with %s",
-                       gpus->gpu[gpu].name, gpus->gpu[gpu].total_bytes / GIB,
-                       version_text(gpus->driver), version_text(gpus->toolkit));
+                   : mtlm_sprintf("%s, %.2f GiB, driver for CUDA %s, built "
+                                  "with %s",
+                                  gpus->gpu[gpu].name,
+                                  gpus->gpu[gpu].total_bytes / MTLM_GIB,
+                                  version_text(gpus->driver),
+                                  version_text(gpus->toolkit));
 }
 
 /* Returns how many ranks before the n-th drive the device that the n-th sees as
