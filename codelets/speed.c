@@ -9,6 +9,7 @@
 #include "codelets/speed.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/order.h"
 
 /* Larger products are hardly faster. */
 enum { MOST_ROWS = 512, MOST_HIDDEN = 2560, TIMES = 3 };
@@ -42,13 +43,6 @@ static int64_t run_once(struct product *p)
     return mtlm_now_ns() - begin;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const int64_t *x = a, *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
 double mtlm_speed_flops(bool bf16, int64_t rows, int64_t hidden)
 {
     const int64_t m = rows < MOST_ROWS ? rows : MOST_ROWS;
@@ -66,7 +60,7 @@ double mtlm_speed_flops(bool bf16, int64_t rows, int64_t hidden)
     run_once(&p); /* threads and pages of the library */
     for (int i = 0; i < TIMES; i++)
         ns[i] = run_once(&p);
-    qsort(ns, TIMES, sizeof(*ns), ascending);
+    qsort(ns, TIMES, sizeof(*ns), mtlm_order_int64);
     free(p.a);
     free(p.b);
     free(p.c);

@@ -7,6 +7,7 @@
 
 #include "graph/build/dependencies.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/order.h"
 
 enum { NONE = -1 };
 
@@ -73,13 +74,6 @@ static void add_predecessor(struct mtlm_dependencies *d, int64_t before,
     d->found[d->n++] = before;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const int64_t *x = a, *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
 static void insert_each(int64_t *found, int n)
 {
     for (int i = 1; i < n; i++) {
@@ -99,7 +93,7 @@ static void sort_predecessors(struct mtlm_dependencies *d)
     int n = 0;
 
     if (d->n > LONG_LIST)
-        qsort(d->found, d->n, sizeof(*d->found), by_number);
+        qsort(d->found, d->n, sizeof(*d->found), mtlm_order_int64);
     else
         insert_each(d->found, d->n);
     for (int i = 0; i < d->n; i++)

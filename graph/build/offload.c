@@ -9,6 +9,7 @@
 #include "graph/build/offload.h"
 #include "graph/build/offload_units.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/order.h"
 #include "runtime/file/offload_file.h"
 
 bool mtlm_offload_streams(const struct mtlm_program_config *config)
@@ -138,9 +139,7 @@ static int64_t bytes_of(const struct mtlm_parameter *p)
 
 static int largest_first(const void *a, const void *b)
 {
-    const int64_t *x = a, *y = b;
-
-    return (*x < *y) - (*x > *y);
+    return mtlm_order_int64(b, a);
 }
 
 /* Returns the size of a slot, for which slots and larger parameters, which stay

@@ -7,6 +7,7 @@
 
 #include "graph/order/slot_count.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/order.h"
 
 /* Slots from F to B, from F to W, from B to W. */
 enum { UNTIL_BACKWARD, UNTIL_WEIGHT, GRADIENTS, KINDS };
@@ -36,13 +37,6 @@ struct mtlm_slot_count {
 
 /* ---- levels ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
 /* A level for each stage of the rank. */
 static void add_rings(struct mtlm_slot_count *c, int rank)
 {
@@ -69,7 +63,7 @@ static void add_pools(struct mtlm_slot_count *c, int rank)
 
     for (int i = 0; i < v; i++)
         memory[i] = c->boxes->memory[mtlm_box_stage(c->boxes, rank, i)];
-    qsort(memory, v, sizeof(*memory), by_value);
+    qsort(memory, v, sizeof(*memory), mtlm_order_double);
     for (int i = 0; i < v; i++) {
         if (memory[i] > below)
             c->level[c->n_levels++].memory = memory[i] - below;

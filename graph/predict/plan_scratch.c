@@ -10,6 +10,7 @@
 #include "graph/predict/plan_scratch.h"
 #include "runtime/amx/amx_fp32.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/order.h"
 #include "runtime/machine/blas.h"
 
 /* OpenBLAS copies at most this many columns of a factor. */
@@ -49,9 +50,7 @@ static double panel_bytes(const struct mtlm_node *node)
 
 static int compare_bytes(const void *a, const void *b)
 {
-    const double x = *(const double *) a, y = *(const double *) b;
-
-    return (x < y) - (x > y);
+    return mtlm_order_double(b, a);
 }
 
 /* Whether a CPU runs the node; no_gpu_has: beside a GPU. */

@@ -7,6 +7,7 @@
 
 #include "launch/plan/layout_table.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/order.h"
 #include "runtime/base/units.h"
 
 enum { PRINTED = 10 };
@@ -52,9 +53,8 @@ static struct mtlm_layout_row row_of(const struct mtlm_wish *wish,
 static int by_time_of_a_sample(const void *a, const void *b)
 {
     const struct mtlm_layout_row *x = a, *y = b;
-    const double s = x->seconds / x->samples, t = y->seconds / y->samples;
 
-    return (s > t) - (s < t);
+    return mtlm_order_real(x->seconds / x->samples, y->seconds / y->samples);
 }
 
 void mtlm_layout_table_print_compared(const struct mtlm_wish *wish,

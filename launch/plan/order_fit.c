@@ -12,6 +12,7 @@
 #include "launch/options/options_schedule.h"
 #include "launch/plan/order_fit.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/order.h"
 #include "runtime/base/units.h"
 
 /* The boxes of an order.  memory [stages] MiB is the caller's. */
@@ -108,18 +109,11 @@ static double need_of_rank(const struct mtlm_hosts *hosts,
            / MTLM_MIB;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
 /* Returns the most that each of n ranks can have of `available`, where ranks
  * that need less leave the rest to the others. */
 static double level_of(double *need, int n, double available)
 {
-    qsort(need, n, sizeof(*need), ascending);
+    qsort(need, n, sizeof(*need), mtlm_order_double);
     for (int i = 0; i < n; i++) {
         if (need[i] > available / (n - i))
             return available / (n - i);

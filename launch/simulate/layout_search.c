@@ -24,6 +24,7 @@
 #include "launch/simulate/layout_search.h"
 #include "launch/simulate/simulate_size.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/order.h"
 
 enum { SIMULATED = 24 };
 
@@ -170,11 +171,6 @@ static void list_layouts(struct search *s)
                                        .tp = t, .pp = p, .dp = ranks / t / p});
 }
 
-static int compare(double a, double b)
-{
-    return (a > b) - (a < b);
-}
-
 /* By the time of a sample; behind all others, layouts whose groups lie unlike
  * on the hosts. */
 static int by_estimate(const void *a, const void *b)
@@ -183,14 +179,15 @@ static int by_estimate(const void *a, const void *b)
 
     if (x->unlike != y->unlike)
         return x->unlike ? 1 : -1;
-    return compare(x->estimated_s / x->samples, y->estimated_s / y->samples);
+    return mtlm_order_real(x->estimated_s / x->samples,
+                           y->estimated_s / y->samples);
 }
 
 static int by_seconds(const void *a, const void *b)
 {
     const struct mtlm_layout_found *x = a, *y = b;
 
-    return compare(x->seconds / x->samples, y->seconds / y->samples);
+    return mtlm_order_real(x->seconds / x->samples, y->seconds / y->samples);
 }
 
 /* ---- simulations ---- */

@@ -13,6 +13,7 @@
 #include "launch/train/seeds.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/order.h"
 #include "runtime/base/plural.h"
 #include "runtime/base/standard_output.h"
 #include "runtime/file/disk.h"
@@ -162,13 +163,6 @@ bool mtlm_seeds_go_on(const struct mtlm_seeds *seeds, int i,
 
 /* ---- the medians ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *) a, y = *(const double *) b;
-
-    return (x > y) - (x < y);
-}
-
 /* Prints score k of a run. */
 static void print_score(const struct mtlm_seeds *seeds, int k, double value)
 {
@@ -183,7 +177,7 @@ static void print_median(const struct mtlm_seeds *seeds, int k)
 
     for (int i = 0; i < n; i++)
         value[i] = seeds->best[i].score[k];
-    qsort(value, n, sizeof(*value), by_value);
+    qsort(value, n, sizeof(*value), mtlm_order_double);
     printf("  %s: median %.2f%s, least %.2f%s, greatest %.2f%s\n",
            seeds->name[k], (value[(n - 1) / 2] + value[n / 2]) / 2, seeds->unit,
            value[0], seeds->unit, value[n - 1], seeds->unit);

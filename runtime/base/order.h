@@ -3,11 +3,29 @@
 
 #include <stdint.h>
 
-/* Compares numbers for qsort(): below, equal to or above 0 as a is less than,
- * equal to or greater than b. */
+/* Compares numbers: below, equal to or above 0 as a is less than, equal to or
+ * greater than b. */
 static inline int mtlm_order(int64_t a, int64_t b)
 {
     return (a > b) - (a < b);
+}
+
+/* As mtlm_order(), of real numbers. */
+static inline int mtlm_order_real(double a, double b)
+{
+    return (a > b) - (a < b);
+}
+
+/* Compares two int64_t for qsort(): the least comes first. */
+static inline int mtlm_order_int64(const void *a, const void *b)
+{
+    return mtlm_order(*(const int64_t *) a, *(const int64_t *) b);
+}
+
+/* Compares two doubles for qsort(): the least comes first. */
+static inline int mtlm_order_double(const void *a, const void *b)
+{
+    return mtlm_order_real(*(const double *) a, *(const double *) b);
 }
 
 #endif /* MTLM_ORDER_H */
