@@ -13,6 +13,7 @@
 #include "launch/job/job_transport.h"
 #include "runtime/base/memory.h"
 #include "runtime/file/dir_lock.h"
+#include "runtime/file/disk.h"
 #include "runtime/machine/machine.h"
 
 /* One name for all probes: the next probe removes a file that a killed process
@@ -66,28 +67,36 @@ static int probe(struct mtlm_job *job, const char *dir, struct mtlm_error *err)
     return rc;
 }
 
-/* Traces and logits need an empty directory: nothing is overwritten or mixed.
- * A lock's file stays behind a killed job, and does not count. */
+/* Whether an empty directory may hold the name.  A lock's file stays behind a
+ * killed job. */
+static bool may_stay(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0
+           || strcmp(name, PROBE) == 0 || strcmp(name, "lock") == 0;
+}
+
+/* Traces and logits need an empty directory: nothing is overwritten or
+ * mixed. */
 static int check_empty(const char *dir, const char *option,
                        struct mtlm_error *err)
 {
-    DIR *d = opendir(dir);
-    struct dirent *e = NULL;
+    DIR *d = mtlm_disk_open_dir(dir);
+    const char *name = NULL;
     int rc = 0;
 
     /* probe() makes a missing directory, and refuses what is no directory. */
-    if (!d && errno != ENOENT && errno != ENOTDIR)
-        return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be read: %s", dir,
-                              strerror(errno));
-    while (d && (e = readdir(d)))
-        if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..")
-            && strcmp(e->d_name, PROBE) && strcmp(e->d_name, "lock")) {
-            rc = mtlm_error_set(err, MTLM_EXIT_IO,
-                                "%s: holds %s already; --%s needs a new "
-                                "directory, or an empty one",
-                                dir, e->d_name, option);
-            break;
-        }
+    if (!d && (errno == ENOENT || errno == ENOTDIR))
+        return 0;
+    while (d && (name = mtlm_disk_next_name(d)) && may_stay(name))
+        ;
+    if (name)
+        rc = mtlm_error_set(err, MTLM_EXIT_IO,
+                            "%s: holds %s already; --%s needs a new "
+                            "directory, or an empty one",
+                            dir, name, option);
+    else if (errno)
+        rc = mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be read: %s", dir,
+                            strerror(errno));
     if (d)
         closedir(d);
     return rc;

@@ -34,20 +34,24 @@ static int refuse_occupied(const char *path, struct mtlm_error *err)
  * may what an empty ext4 file system has. */
 static int check_empty(const char *path, struct mtlm_error *err)
 {
-    DIR *dir = opendir(path);
-    const struct dirent *entry;
+    DIR *dir = mtlm_disk_open_dir(path);
+    const char *name;
+    int rc = 0;
 
     if (!dir)
         return mtlm_disk_cannot_read(path, err);
     do
-        entry = readdir(dir);
-    while (entry
-           && (strcmp(entry->d_name, ".") == 0
-               || strcmp(entry->d_name, "..") == 0
-               || strcmp(entry->d_name, "lost+found") == 0
-               || strcmp(entry->d_name, INSIDE) == 0));
+        name = mtlm_disk_next_name(dir);
+    while (name
+           && (strcmp(name, ".") == 0 || strcmp(name, "..") == 0
+               || strcmp(name, "lost+found") == 0
+               || strcmp(name, INSIDE) == 0));
+    if (name)
+        rc = refuse_occupied(path, err);
+    else if (errno)
+        rc = mtlm_disk_cannot_read(path, err);
     closedir(dir);
-    return entry ? refuse_occupied(path, err) : 0;
+    return rc;
 }
 
 /* Refuses what is there, unless it is an empty directory. */

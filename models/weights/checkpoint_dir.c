@@ -127,11 +127,11 @@ static void remove_all(const char *path)
 {
     const int fd = mtlm_disk_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
-    struct dirent *e;
+    const char *name;
 
-    while (d && (e = readdir(d)))
-        if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
-            unlinkat(fd, e->d_name, 0);
+    while (d && (name = mtlm_disk_next_name(d)))
+        if (strcmp(name, ".") && strcmp(name, ".."))
+            unlinkat(fd, name, 0);
     if (d)
         closedir(d);
     else if (fd >= 0)
@@ -238,7 +238,7 @@ static bool is_temporary(const char *name)
 void mtlm_checkpoint_dir_discard(const char *dir, int64_t iteration)
 {
     DIR *d = iteration < 0 ? mtlm_disk_open_dir(dir) : NULL;
-    struct dirent *e;
+    const char *name;
     char *path;
 
     if (iteration >= 0) {
@@ -246,9 +246,9 @@ void mtlm_checkpoint_dir_discard(const char *dir, int64_t iteration)
         remove_all(path);
         free(path);
     }
-    while (d && (e = readdir(d)))
-        if (is_temporary(e->d_name)) {
-            path = mtlm_sprintf("%s/%s", dir, e->d_name);
+    while (d && (name = mtlm_disk_next_name(d)))
+        if (is_temporary(name)) {
+            path = mtlm_sprintf("%s/%s", dir, name);
             remove_all(path);
             free(path);
         }

@@ -1,19 +1,37 @@
-/* The directories of a job whose start fails. */
+/* The directories of a job whose start fails; and directories that cannot be
+ * read to their end, which are not taken for empty ones. */
 #include "config.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "launch/job/job_outputs.h"
+#include "launch/tools/convert_output.h"
 #include "runtime/base/memory.h"
 #include "runtime/file/dir_lock.h"
 #include "tests/models/files.h"
+
+static int failure; /* errno that readdir() fails with; 0: the system answers */
+
+struct dirent *__real_readdir(DIR *dir);
+struct dirent *__wrap_readdir(DIR *dir);
+
+struct dirent *__wrap_readdir(DIR *dir)
+{
+    if (failure == 0)
+        return __real_readdir(dir);
+    errno = failure;
+    return NULL;
+}
 
 /* Returns a job that made its --save directory. */
 static struct mtlm_job *create_job(const char *name)
@@ -68,11 +86,37 @@ static void test_a_new_directory_goes(void **state)
     destroy_job(job);
 }
 
+static void test_a_directory_that_is_read_in_part_is_not_empty(void **state)
+{
+    const struct mtlm_shards shards = {0};
+    struct mtlm_convert_output output = {.shards = &shards};
+    struct mtlm_error err;
+    bool made;
+    int lock = 0;
+
+    (void) state;
+    output.path = files_path("export");
+    assert_int_equal(mkdir(output.path, 0777), 0);
+    failure = EIO;
+    assert_int_equal(mtlm_convert_output_claim(&output, 1, &err), -1);
+    assert_int_equal(err.code, MTLM_EXIT_IO);
+    assert_null(output.temporary);
+    assert_int_equal(
+        mtlm_job_outputs_take(output.path, "trace", &made, &lock, &err), -1);
+    failure = 0;
+    assert_int_equal(err.code, MTLM_EXIT_IO);
+    assert_non_null(strstr(err.text, "cannot be read: Input/output error"));
+    assert_false(made);
+    assert_int_equal(lock, 0);
+    assert_int_equal(rmdir(output.path), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_lock_of_another_job_stays),
         cmocka_unit_test(test_a_new_directory_goes),
+        cmocka_unit_test(test_a_directory_that_is_read_in_part_is_not_empty),
     };
 
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
