@@ -1,0 +1,63 @@
+#!/bin/bash
+# launch/quickstart: text becomes tokens, two ranks train, and the model writes; a
+# second call prepares nothing again.  The set-up, the build and the text are given
+# here.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+
+for name in mpirun setsid setpriv; do
+    command -v $name >/dev/null || {
+        echo "skipped: there is no program $name in PATH"
+        exit 77
+    }
+done
+export XDG_CACHE_HOME=$dir/cache
+mkdir -p tree/launch tree/build
+cp "$srcdir/launch/quickstart" "$srcdir/launch/run" tree/launch
+ln -s "$srcdir/launch/setup.d" tree/launch
+ln -s "$program" "${program%/*}/mtlm-preprocess" tree/build
+cat >tree/launch/setup <<'END'
+#!/bin/bash
+echo "$*" >>calls
+END
+# The pages twice, so that each split has a sample.
+cat >tree/launch/corpus <<'END'
+#!/bin/bash
+[ -s "${!#}" ] || { mkdir -p "${!#%/*}" && cat "$srcdir"/docs/*.md "$srcdir"/docs/*.md >"${!#}"; }
+echo "${!#}"
+END
+chmod +x tree/launch/setup tree/launch/corpus
+
+quickstart() {
+    timeout -k 5 $((120 * TIME_SCALE)) tree/launch/quickstart "$@" >out 2>err </dev/null
+    rc=$?
+}
+
+# trains: a short training ends with a checkpoint and a text.
+trains() {
+    quickstart --minutes="$(scaled 0.05)" --jobs=1
+    [ $rc -eq 0 ] || fail "exit code $rc: $(cat out err)"
+    compgen -G 'tree/build/quickstart-checkpoint/*/manifest.json' >/dev/null \
+        || fail "no checkpoint: $(cat out err)"
+    sed '1,/^What the model writes after/d' out | grep -q '^The ' \
+        || fail "no text: $(cat out err)"
+}
+
+index=$XDG_CACHE_HOME/mtlm-dag/corpus/english_text_document.idx
+trains
+made=$(stat -c %y "$index") || fail "no tokens: $(find "$XDG_CACHE_HOME")"
+trains
+[ "$(stat -c %y "$index")" = "$made" ] || fail "the second call makes tokens again"
+[ "$(sort -u calls)" = '--data --build --jobs=1' ] || fail "the set-up gets $(cat calls)"
+
+# What is refused is refused before the set-up.
+rm calls
+quickstart --model=x
+[ $rc -eq 1 ] && grep -qx 'quickstart: --model=x: gpt-tiny or bert-tiny is needed' err \
+    || fail "--model=x: exit code $rc: $(cat err)"
+quickstart --minutes=0
+[ $rc -eq 1 ] && grep -qx 'quickstart: --minutes=0: a number above 0 is needed' err \
+    || fail "--minutes=0: exit code $rc: $(cat err)"
+[ ! -e calls ] || fail "a refusal after the set-up: $(cat calls)"
+
+finish
