@@ -11,6 +11,7 @@
 
 #include "tests/codelets/gradcheck.h"
 #include "tests/codelets/support.h"
+#include "tests/worse.h"
 
 #define STEP 1e-4
 enum { SAMPLE = 3, DIRECTIONS = 2 };
@@ -275,7 +276,7 @@ static double worst_of_run(const struct gradcheck *check, bool add)
             if (!(error <= 1e-6))
                 print_message("# %s: operand %d is off by %g\n", run.op->name,
                               i, error);
-            worst = error <= worst ? worst : error;
+            worst = worse(worst, error);
         }
     }
     run_end(&run);
@@ -291,7 +292,7 @@ double gradcheck_worst(const struct gradcheck *check)
     worst = worst_of_run(check, false);
     if (!rule->call[0].kind_add && !rule->call[1].kind_add)
         return worst;
-    return fmax(worst, worst_of_run(check, true));
+    return worse(worst, worst_of_run(check, true));
 }
 
 bool gradcheck_done(enum mtlm_op_kind kind)

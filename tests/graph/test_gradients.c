@@ -15,6 +15,7 @@
 #include "tests/graph/small.h"
 #include "tests/graph/weights.h"
 #include "tests/tier.h"
+#include "tests/worse.h"
 
 #define BOUND 1e-6
 
@@ -136,7 +137,7 @@ static void check_all(const char *name,
         error = direction_error(in, &w, gradient[i], i, h, two_steps);
         if (!(error <= BOUND))
             print_message("# %s: off by %g\n", w.name, error);
-        worst = error <= worst ? worst : error;
+        worst = worse(worst, error);
     }
     print_message("# %s, t %d p %d d %d: worst of all parameters %.2g\n", name,
                   config->layout.tp, config->layout.pp, config->layout.dp,

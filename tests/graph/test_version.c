@@ -18,6 +18,7 @@
 #include "graph/predict/evaluate_program.h"
 #include "tests/graph/small.h"
 #include "tests/graph/weights.h"
+#include "tests/worse.h"
 
 /* ---- the rule ---- */
 
@@ -148,8 +149,8 @@ static double distance(const struct replay *r, mtlm_real **a, mtlm_real **b)
     for (int64_t i = 0; i < r->numbers; i++)
         if (a[i])
             worst =
-                fmax(worst, relative_distance(a[i], b[i],
-                                              weight_number(&r->config, i).n));
+                worse(worst, relative_distance(a[i], b[i],
+                                               weight_number(&r->config, i).n));
     return worst;
 }
 

@@ -12,6 +12,7 @@
 
 #include "runtime/base/philox.h"
 #include "tests/graph/weights.h"
+#include "tests/worse.h"
 
 enum { NOISE_SEED = 4711 };
 #define ROUNDING 1e-14 /* of a gradient that is 0, over all gradients' norm */
@@ -242,11 +243,11 @@ void assert_close(const struct result *a, const struct result *b, double bound)
     const struct mtlm_program_config *config =
         &interpreter_program(a->in, 0)->config;
     double worst =
-        fmax(fabs(a->loss / b->loss - 1), fabs(a->norm / b->norm - 1));
+        worse(fabs(a->loss / b->loss - 1), fabs(a->norm / b->norm - 1));
 
     if (b->sop != 0)
-        worst = fmax(worst, fabs(a->sop / b->sop - 1));
-    worst = fmax(worst, fabs(a->hits - b->hits));
+        worst = worse(worst, fabs(a->sop / b->sop - 1));
+    worst = worse(worst, fabs(a->hits - b->hits));
     for (int64_t i = 0; i < mtlm_param_numbers(&config->model); i++) {
         const struct weight w = weight_number(config, i);
         double distance;
@@ -256,7 +257,7 @@ void assert_close(const struct result *a, const struct result *b, double bound)
         distance = relative_distance(a->whole[i], b->whole[i], w.n);
         if (!(distance <= bound))
             print_message("# %s differs by %g\n", w.name, distance);
-        worst = distance <= worst ? worst : distance;
+        worst = worse(worst, distance);
     }
     if (bound > 0)
         print_message("# differs by %.2g at most\n", worst);

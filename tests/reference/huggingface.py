@@ -368,7 +368,7 @@ def compare_logits(weights, directory, bound):
     if answers is not None:
         errors.append(off(found["order_logits"], answers))
     good = (answers is None) == ("order_logits" not in found) \
-        and max(errors) <= bound
+        and all(e <= bound for e in errors)
     print(f"{weights}: {len(logits)} samples, logits up to "
           f"{np.abs(logits).max():.3g}, off by " +
           ", ".join(f"{e:.1e}" for e in errors) + " of the greatest")
