@@ -1,6 +1,7 @@
 #!/bin/bash
 # Every source is named in the include.am of its folder, else it is neither
-# compiled nor part of an archive.  No EXTRA_DIST stands in a conditional: an
+# compiled nor part of an archive; every script of a folder of tests is named in
+# the include.am of one of them.  No EXTRA_DIST stands in a conditional: an
 # archive holds all files, whatever is installed where it is made.  No two scripts
 # of a folder of tests differ in the ending only: they would have the same log, and
 # make would run either.
@@ -20,7 +21,7 @@ for dir in runtime models codelets graph launch perf tests/*/; do
         case $file in
         tests/*.c | perf/*.c) name=${file%.c} ;;
         esac
-        if ! grep -v '^#' "$dir/include.am" | grep -qF "$name"; then
+        if ! grep -v '^#' "$dir/include.am" | grep -qwF "$name"; then
             echo "$file: not in $dir/include.am"
             missing=$((missing + 1))
         fi
@@ -34,6 +35,14 @@ done < <(awk 'FNR == 1 { depth = 0 }
     /^endif/ { depth-- }
     depth > 0 && /^(EXTRA_DIST|include) / { print FILENAME ":" FNR ": " $1 }' \
     Makefile.am ./*/include.am tests/*/include.am)
+scripts=$(cat tests/*/include.am | grep -v '^#')
+for file in tests/*/*.sh tests/*/*.py; do
+    sources=$((sources + 1))
+    if ! grep -qwF "$file" <<<"$scripts"; then
+        echo "$file: in no include.am of tests"
+        missing=$((missing + 1))
+    fi
+done
 for file in tests/*/*.sh; do
     if [ -e "${file%.sh}.py" ]; then
         echo "$file: make takes ${file%.sh}.py for the same test"

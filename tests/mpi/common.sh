@@ -37,6 +37,13 @@ fail() {
     failures=$((failures + 1))
 }
 
+# Commands without a file or a function: they test nothing.  Bash calls this in
+# a process of its own.
+command_not_found_handle() {
+    echo "FAILED: no command $1" | tee -a "$dir/no-command" >&2
+    return 127
+}
+
 # A line of mpirun itself: a file descriptor that its libevent watches is closed
 # already.  Such lines come at times when ranks leave.
 mpirun_word='\[warn\] Epoll '
@@ -47,6 +54,10 @@ one_sentence() {
 }
 
 finish() {
+    if [ -e "$dir/no-command" ]; then
+        failures=$((failures + 1))
+        sort -u "$dir/no-command"
+    fi
     [ "$failures" -eq 0 ] && echo "all as expected"
     exit $((failures > 0))
 }

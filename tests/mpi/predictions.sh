@@ -147,7 +147,11 @@ rm answers
 
 # refuses_cleanly CODE TEXT OPTION...: refused, and no file is left.
 refuses_cleanly() {
-    refused "$@"
+    local code=$1 text=$2
+    shift 2
+    job 1 "$@"
+    [ "$rc" -eq "$code" ] && one_sentence && grep -qF -- "$text" err \
+        || fail "$*: $rc, $(cat err)"
     [ ! -e answers ] || fail "$*: left a file"
 }
 refuses_cleanly 3 'have no answers, unlike those of' "${of[@]}" "${dev[race]}" bare.race

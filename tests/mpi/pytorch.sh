@@ -113,4 +113,5 @@ if full_tier; then
         --loss-scale 65536
 fi
 like_torch bert-lm '2x1' "$bytes" "${bert[@]}" --bert-no-binary-head
-exit "$failed"
+failures=$((failures + failed))
+finish

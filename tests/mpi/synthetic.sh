@@ -72,4 +72,4 @@ grep -q 'slow-rank 2:1: this job has the ranks 0 to 1' err \
     || fail "no such rank: $(cat err)"
 [ "$rc" -eq 2 ] || fail "no such rank: exit code $rc"
 
-finish
+finish_compared

@@ -12,4 +12,4 @@ if full_tier; then
 fi
 schedule 8     8 1 8 zb-h1 '8 7 6 5 4 3 2 1' '8 8 8 8 8 8 8 8'
 
-finish
+finish_compared

@@ -49,4 +49,4 @@ run 8 2500 4 3 && so "$evaluated > 70"
 # A wide window.
 run 8 2500 8 6 && so "$evaluated > 90"
 
-finish
+finish_compared
