@@ -88,6 +88,9 @@ static void test_values_follow_from_others(void **state)
     assert_false(options.mock_data);
     assert_int_equal(options.trace_iterations.first, 2);
     assert_int_equal(options.trace_iterations.last, 2);
+    accepts("--model gpt-tiny --make-vocab-size-divisible-by 100");
+    assert_int_equal(mtlm_model_padded_vocab(&options.model, 1), 300);
+    assert_int_equal(mtlm_model_padded_vocab(&options.model, 2), 400);
 }
 
 static void test_the_family_decides_what_a_model_has(void **state)

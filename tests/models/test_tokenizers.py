@@ -156,6 +156,17 @@ def write_gpt2(vocab, merges):
             "vocab.json", "--merge-file", "merges.txt"]
 
 
+def write_json(vocab, merges, **model):
+    """The same for the library tokenizers; model: other keys of its model."""
+    with open("tokenizer.json", "w") as f:
+        json.dump({"pre_tokenizer": {"type": "ByteLevel",
+                                     "add_prefix_space": False},
+                   "model": {"type": "BPE", "vocab": vocab,
+                             "merges": [list(pair) for pair in merges],
+                             **model}}, f)
+    return ["--tokenizer-model", "tokenizer.json"]
+
+
 def check_gpt2(docs, options, oracle):
     want = compare("gpt2", docs, oracle.encode, options)
     for doc, tokens in zip(docs, want or []):
@@ -257,6 +268,12 @@ def damaged_gpt2(vocab, merges):
         open(name, "wb").write(good[name])
     odd_files("vocab.json", options)
     odd_files("merges.txt", options)
+    for key, value, words in (
+            ("type", "Unigram", "model.type: expected BPE or Wor"),
+            ("byte_fallback", True, "model.byte_fallback: expected none"),
+            ("merges", {}, "model.merges: expected a list")):
+        refuse("tokenizer.json " + key, words,
+               write_json(vocab, merges, **{key: value}))
     # A vocabulary whose merges break off.
     names = list(vocab) + ["x%d" % i for i in range(2000)]
     open("vocab.json", "w").write(json.dumps(dict(zip(names, range(9999)))))
@@ -384,6 +401,7 @@ def quick():
     check_gpt2(docs, options, oracle)
     check_workers(docs, options, "gpt2-workers")
     check_parts(docs, options, oracle.encode)
+    compare("gpt2-json", docs[:300], oracle.encode, write_json(vocab, merges))
     # In an order that no trainer gives: ranks before those of their parts.
     rng.shuffle(merges)
     check_gpt2(docs[:200], write_gpt2(vocab, merges), Gpt2(vocab, merges))

@@ -265,7 +265,7 @@ refused 2 '--keep-last needs --save' -- --keep-last 3
 refused 2 '--no-load-optim needs --load' -- --no-load-optim
 refused 2 '--no-load-rng needs --load' -- --no-load-rng
 refused 4 'out: cannot be' -- --save out
-flock f/lock sleep $((60 * TIME_SCALE)) &
+flock --no-fork f/lock sleep $((60 * TIME_SCALE)) &
 within 10 eval '! flock -n f/lock true'
 refused 4 'f: another job writes there: ' -- --load f --save f --train-iters 9
 kill $! && wait $! 2>/dev/null

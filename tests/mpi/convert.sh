@@ -89,6 +89,17 @@ converts here here.ck
 cmp gpt.ck/iter_0000000/*.safetensors here.ck/iter_0000000/*.safetensors \
     || fail "to the working directory and back: other tensors"
 
+# In bf16: about half of the bytes, and the logits that the file has there.
+"$convert" --input gpt.ck --output gpt.short --torch-dtype bfloat16 \
+    >said 2>err </dev/null || fail "to bf16: exit code $?, $(cat err)"
+[ $((3 * $(stat -c %s gpt.short/model.safetensors))) -lt \
+    $((2 * $(stat -c %s gpt.back/model.safetensors))) ] \
+    || fail "to bf16: $(stat -c '%n %s' gpt.short/* gpt.back/*)"
+converts gpt.short gpt.short.ck
+evaluates gpt.short gpt.short.1 1
+"$python" "$reference" compare gpt.short=gpt.short.1 gpt~gpt.short.1 \
+    >compared 2>&1 || fail "to bf16: $(cat compared)"
+
 # What training saved in two halves, the vocabulary padded, and --bf16: its
 # masters in fp32 have there the logits that they have here.
 well 2 "${two[@]}" "${model[@]}" --bf16 --load gpt.ck --finetune \
@@ -247,6 +258,10 @@ mkdir gpt.tmp && ln -s empty link
 refused 2 gpt.ck gpt 'gpt exists and is not an empty directory'
 refused 2 gpt.ck link 'link is a link; choose a directory'
 rmdir gpt.tmp
+mkdir fresh.tmp
+refused 4 gpt.ck fresh 'fresh.tmp exists: a conversion runs, or was killed'
+[ ! -e fresh ] || fail "beside fresh.tmp: left $(ls -A fresh)"
+rmdir fresh.tmp
 refused 4 gpt said/x 'said/x: cannot be created'
 well 1 "${model[@]}" --apply-residual-connection-post-layernorm "${bert[@]}" \
     --mock-data --save post

@@ -122,7 +122,7 @@ slow() {
     sed -i "s/^forward_ms.*/forward_ms = $(scaled 700)/" slow.ini
     files=(slow/schedule.csv.tmp slow/summary.json.tmp)
     rm -f out
-    until grep -qs '^layout:' out; do sleep 0.01; done && mkfifo "${files[@]}" &
+    within 60 grep -q '^layout:' out && mkfifo "${files[@]}" &
     start $MPIRUN -q -n 2 "$program" "${pretend[@]}" "${parallel[@]}" \
         --num-layers 2 --global-batch-size 1 --train-iters 1 \
         --trace-iterations 1:1 --synthetic slow.ini --slow-rank 0:0.1 \

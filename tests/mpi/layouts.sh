@@ -33,7 +33,7 @@ stages() {
         hashes+=("$(weight_hash out)")
     done
     # Also two runs of the same.
-    [ "${hashes[0]}" = "${hashes[1]}" ] \
+    [ -n "${hashes[0]}" ] && [ "${hashes[0]}" = "${hashes[1]}" ] \
         || fail "$name: hashes of the two transports: ${hashes[*]}"
     [ "$1" -gt 1 ] || [ "${hashes[0]}" = "$hash1" ] \
         || fail "$name: hash ${hashes[0]}, of one rank $hash1"
@@ -41,7 +41,7 @@ stages() {
 
 # shares T P D: the same of replicas, each with its share of the batch.
 shares() {
-    local name="T x P x D = $1 x $2 x $3" hashes=() way what
+    local name="T x P x D = $1 x $2 x $3" hashes=() way what hash
     layout "$@"
     for way in "${ways[@]}"; do
         # shellcheck disable=SC2086 # several words
@@ -59,7 +59,9 @@ shares() {
         done
         hashes+=("$(weight_hash out)")
     done
-    [ -n "${hashes[0]}" ] || fail "$name: replicas differ: $(cat out)"
+    for hash in "${hashes[@]}"; do
+        [ -n "$hash" ] || fail "$name: replicas differ: ${hashes[*]}: $(cat out)"
+    done
     echo "${hashes[0]}" >"$dir/hash.$1.$2.$3"
     echo "$name: ${hashes[*]}"
 }

@@ -82,7 +82,7 @@ job 1 "${simulate[@]}" --metrics /dev/full
 rm lines
 "$program" "${simulate[@]}" --global-batch-size 2000 --trace trace \
     --trace-microbatches 1:1000 >out 2>err &
-for ((i = 0; i < 6000; i++)); do
+for ((i = 0; i < 2000 * TIME_SCALE; i++)); do
     compgen -G 'trace/*.tmp' >/dev/null && break
     sleep 0.01
 done
@@ -95,7 +95,7 @@ rc=$?
 # A signal between two files of a graph: none of them is left.
 "$program" "${simulate[@]}" --global-batch-size 2000 --graph-out graph.et \
     >out 2>err &
-for ((i = 0; i < 6000; i++)); do
+for ((i = 0; i < 2000 * TIME_SCALE; i++)); do
     [ -e graph.0.et ] && break
     sleep 0.01
 done

@@ -147,6 +147,8 @@ done
 # Nor do pipelines of several replicas, whoever orders their collectives.
 run=("${small[@]}" --train-iters 4 --eval-iters 1 --eval-interval 2
     --weight-hash)
+well 1 "${run[@]}"
+outcome >one
 well 2 "${run[@]}" --tensor-model-parallel-size 1
 outcome >two
 cmp -s one two && fail "D2 has the hash of one rank"

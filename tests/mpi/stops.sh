@@ -83,7 +83,7 @@ grep -q 'iteration 1/1 | .\[1mloss ' out || fail "on a terminal: $(cat out)"
 # its place, and nothing of it is left.
 TERM=xterm NO_COLOR=1 script -qec "$program --model gpt-tiny --num-layers 1 \
     --train-iters 100000 --eval-iters 2 --eval-interval 30 --log-interval 1 \
-    --exit-duration-in-mins 0.05" /dev/null >raw </dev/null
+    --exit-duration-in-mins $(scaled 0.05)" /dev/null >raw </dev/null
 grep -qE 'iteration [0-9]+/100000 \[> +\] 0 % \| .* left' raw \
     || fail "no bar: $(cat -v raw)"
 sed -e 's/\r$//' -e 's/.*\x1b\[K//' <raw >out

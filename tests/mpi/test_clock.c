@@ -12,8 +12,11 @@
 
 #include "runtime/comm/ranks_private.h"
 #include "support.h"
+#include "tests/time_scale.h"
 
-enum { HOURS = 3, SLOW_US = 20000, RIGHT_NS = 5000000 };
+enum { HOURS = 3 };
+
+static int slow_us, right_ns;
 
 static atomic_int ahead_s, slow, answers;
 
@@ -32,7 +35,7 @@ int MPI_Isend(const void *buf, int count, MPI_Datatype type, int dest, int tag,
               MPI_Comm comm, MPI_Request *request)
 {
     if (atomic_load(&slow) && atomic_fetch_add(&answers, 1) % 4 != 2)
-        usleep(SLOW_US);
+        usleep(slow_us);
     return PMPI_Isend(buf, count, type, dest, tag, comm, request);
 }
 
@@ -55,7 +58,7 @@ static void test_offset_of_two_hosts(void)
     atomic_store(&slow, rank == 0);
     offset = mtlm_ranks_clock_offset(ranks);
     atomic_store(&slow, 0);
-    expect(llabs(offset - want) < (there ? RIGHT_NS : 1), "off by %lld ns",
+    expect(llabs(offset - want) < (there ? right_ns : 1), "off by %lld ns",
            (long long) (offset - want));
     /* Ranks 2 and 3 have the same. */
     expect(mtlm_ranks_min(ranks, there ? -offset : INT64_MAX)
@@ -67,6 +70,8 @@ static void test_offset_of_two_hosts(void)
 
 int main(int argc, char **argv)
 {
+    slow_us = 20000 / 3 * time_scale();
+    right_ns = 5000000 / 3 * time_scale();
     setup(&argc, &argv, 2, 1, 60);
     test_offset_of_one_host();
     test_offset_of_two_hosts();

@@ -8,8 +8,11 @@
 
 #include "runtime/machine/data.h"
 #include "support.h"
+#include "tests/time_scale.h"
 
-enum { RECEIVER = 1, PATIENCE_US = 400000 };
+enum { RECEIVER = 1 };
+
+static int patience_us;
 
 static double value;
 static starpu_data_handle_t handle;
@@ -18,7 +21,7 @@ static char path[64];
 static void compute_for_long(void *buffers[], void *arg)
 {
     (void) buffers, (void) arg;
-    usleep(5 * PATIENCE_US);
+    usleep(5 * patience_us);
 }
 
 static struct starpu_codelet codelet = {.cpu_funcs = {compute_for_long},
@@ -59,22 +62,23 @@ static void describe_a_plan(void)
 int main(int argc, char **argv)
 {
     setup(&argc, &argv, 2, 1, 60);
+    patience_us = 400000 / 3 * time_scale();
     describe_a_plan();
     snprintf(path, sizeof(path), "silence.%d.%ld", rank, (long) getpid());
     expect(freopen(path, "w", stderr) != NULL, "cannot write %s", path);
     handle = mtlm_data_register(&value, 1, MTLM_F64, "value");
     engine = mtlm_engine_start(&(struct mtlm_engine_config){
-        .ranks = ranks, .stall_s = PATIENCE_US * 1e-6});
+        .ranks = ranks, .stall_s = patience_us * 1e-6});
     if (rank == RECEIVER) {
         MTLM_CHECK_STARPU(starpu_task_insert(&codelet, 0));
         post_number(MTLM_RECV, handle);
         MTLM_CHECK_STARPU(starpu_task_wait_for_all());
         expect(complaints() == 0, "%d complaints while computing",
                complaints());
-        usleep(5 * PATIENCE_US);
+        usleep(5 * patience_us);
         expect(complaints() > 0, "no complaint about silence");
     } else {
-        usleep(15 * PATIENCE_US);
+        usleep(15 * patience_us);
         post_number(MTLM_SEND, handle);
     }
     settle(handle);

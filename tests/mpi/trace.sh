@@ -119,8 +119,7 @@ well 2 "${small[@]}" "${parallel[@]}" --train-iters 4 --trace trace \
 # whole.
 rm -r trace out
 (
-    until grep -qs '^layout:' out; do sleep 0.01; done
-    ln -s /dev/full trace/trace.json.tmp
+    within 60 grep -q '^layout:' out && ln -s /dev/full trace/trace.json.tmp
 ) &
 job 2 "${small[@]}" "${parallel[@]}" --train-iters 200 --trace trace \
     --trace-iterations 3:5

@@ -253,12 +253,25 @@ static void test_a_temporary_directory_too_long(void **state)
     setenv("TMPDIR", directory, 1);
 }
 
+static void assert_foreign(const char *path)
+{
+    struct mtlm_virtual_job read;
+    struct mtlm_error err;
+
+    assert_int_equal(mtlm_virtual_job_read(&read, path, &err), -1);
+    assert_int_equal(err.code, MTLM_EXIT_IO);
+    assert_non_null(strstr(err.text, "is no job of this mtlm-dag: "
+                                     "mtlm-dag-sim is of another version"));
+    mtlm_virtual_job_free(&read);
+}
+
 /* The job that mtlm-dag-sim reads is the one that was written; a file of
- * another version is refused. */
+ * another version is refused, and a file that was cut off. */
 static void test_a_job_survives_its_file(void **state)
 {
     struct mtlm_virtual_job read;
     struct mtlm_error err;
+    struct stat there;
     char path[100];
     FILE *file;
 
@@ -272,13 +285,15 @@ static void test_a_job_survives_its_file(void **state)
     assert_memory_equal(read.about, places, sizeof(places));
     assert_memory_equal(read.chunk, chunks, sizeof(chunks));
     mtlm_virtual_job_free(&read);
+    assert_int_equal(stat(path, &there), 0);
+    assert_int_equal(truncate(path, there.st_size - 1), 0);
+    assert_foreign(path);
     file = fopen(path, "r+");
     assert_non_null(file);
     fseek(file, 9, SEEK_SET);
     fputc('9', file);
     fclose(file);
-    assert_int_equal(mtlm_virtual_job_read(&read, path, &err), -1);
-    assert_non_null(strstr(err.text, "another version"));
+    assert_foreign(path);
 }
 
 /* Workers of a rank: two that compute, then TP, PP, DP. */
