@@ -1,8 +1,6 @@
 """Cells of a campaign: the calls of mtlm-dag that answer them, and their rows."""
 
 import collections
-import concurrent.futures
-import contextlib
 import csv
 import os
 import re
@@ -46,63 +44,6 @@ class Refused(Exception):
     """mtlm-dag refuses the combination; the text is its sentence."""
 
 
-class Programs:
-    """Runs programs from several threads, and ends them together."""
-
-    def __init__(self, limit):
-        self.limit, self.lock = limit, threading.Lock()
-        self.running, self.ended = set(), False
-
-    def _start(self, words, env):
-        with self.lock:
-            if self.ended:
-                raise Failure("interrupted")
-            process = subprocess.Popen(
-                words, env=env, text=True, stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            )
-            self.running.add(process)
-        return process
-
-    def output(self, words, env):
-        """What the program prints; Refused, Failure."""
-        process = self._start(words, env)
-        try:
-            out, errors = process.communicate(timeout=self.limit)
-        except subprocess.TimeoutExpired:
-            programs.end(process)
-            raise Failure(f"mtlm-dag took more than {self.limit:g} s") from None
-        finally:
-            with self.lock:
-                self.running.discard(process)
-        said = " ".join(errors.split()).removeprefix("mtlm-dag: ")
-        last = said.rpartition("mtlm-dag: ")[2]
-        if process.returncode in REFUSED and not FAULT.match(last):
-            raise Refused(said)
-        if process.returncode:
-            raise Failure(said or f"exit status {process.returncode}")
-        return out
-
-    @contextlib.contextmanager
-    def threads(self, jobs):
-        """Threads that run programs.  Python raises a signal in the main thread,
-        between any two steps: there a program just started would go on."""
-        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            try:
-                yield pool
-            except BaseException:
-                self._end()
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
-
-    def _end(self):
-        """mpirun takes its ranks along at SIGTERM."""
-        with self.lock:
-            self.ended, running = True, list(self.running)
-        for process in running:
-            process.terminate()
-
-
 # ---- tasks ----
 
 
@@ -140,12 +81,26 @@ class Calls:
 
     def __init__(self, ours, grid):
         self.ours, self.grid = ours, grid
-        self.programs = Programs(grid.limit)
         self.lock, self.bytes = threading.Lock(), {}
+
+    def _output(self, words, env):
+        """What the program prints; Refused, Failure."""
+        limit = self.grid.limit
+        try:
+            done = programs.run(words, env, limit, stdin=subprocess.DEVNULL)
+        except subprocess.TimeoutExpired:
+            raise Failure(f"mtlm-dag took more than {limit:g} s") from None
+        said = " ".join(done.stderr.split()).removeprefix("mtlm-dag: ")
+        last = said.rpartition("mtlm-dag: ")[2]
+        if done.returncode in REFUSED and not FAULT.match(last):
+            raise Refused(said)
+        if done.returncode:
+            raise Failure(said or f"exit status {done.returncode}")
+        return done.stdout
 
     def check(self):
         """Refuses values of axes that mtlm-dag does not know; Wrong."""
-        with self.programs.threads(1) as pool:
+        with programs.threads(1) as pool:
             pool.submit(self._check).result()
 
     def _check(self):
@@ -177,8 +132,8 @@ class Calls:
         program = self.ours.path("mtlm-dag")
         small = sleeping.options(1, 1, 1)
         try:
-            self.programs.output([program, *small, *words],
-                                 self._environment(cell.policy, work))
+            self._output([program, *small, *words],
+                         self._environment(cell.policy, work))
         except (Refused, Failure) as refused:
             if str(refused).startswith(begin):
                 raise Wrong(str(refused)) from None
@@ -226,7 +181,7 @@ class Calls:
         plain = self.grid.cells[0]._replace(
             schedule="auto", p=p, v="own", m=str(2 * int(p)), memory="own"
         )
-        said = self.programs.output(
+        said = self._output(
             [self.ours.path("mtlm-dag"), *self._job(plain), "--dry-run"],
             self._environment("prio", None),
         )
@@ -263,7 +218,7 @@ class Calls:
         """({(mode, seed): seconds}, bound) of a plan."""
         path = os.path.join(work, "modes.csv")
         staged = self.grid.times[cell.times].kind == "stages"
-        said = self.programs.output(
+        said = self._output(
             [
                 *(self.ours.path("mtlm-dag"), "--dry-run", *self._job(cell)),
                 *(("--schedule-mode", "strict") if ordered else ()),
@@ -308,7 +263,7 @@ class Calls:
     def _simulate(self, cells, work):
         cell, = cells
         engine = "evaluator" if cell.policy in EVALUATED else "starpu"
-        self.programs.output(
+        self._output(
             simulated.command(
                 self.ours.path("mtlm-dag"), self._cluster(cell, work),
                 [*self._job(cell), *self._mode(cell), *self._noise(cell)],
@@ -324,7 +279,7 @@ class Calls:
         cell, = cells
         last, trace = self.grid.iterations, os.path.join(work, "trace")
         ranks = int(cell.p)
-        self.programs.output(
+        self._output(
             [
                 *(mpirun(ranks) if ranks > 1 else ()),
                 *(self.ours.path("mtlm-dag"), *self._job(cell)),

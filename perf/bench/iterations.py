@@ -5,10 +5,9 @@ import dataclasses
 import json
 import os
 import statistics
-import subprocess
 import tempfile
 
-from bench import report, sleeping
+from bench import programs, report, sleeping
 from bench.ours import Failure
 
 GIB = 2**30
@@ -134,12 +133,10 @@ def simulate(ours, words, policy=None, limit=None):
     `limit` seconds: subprocess.TimeoutExpired."""
     with tempfile.TemporaryDirectory() as work:
         path = os.path.join(work, "metrics.json")
-        done = subprocess.run(
+        done = programs.run(
             [ours.path("mtlm-dag"), *words, "--metrics", path],
-            capture_output=True,
-            text=True,
-            env=sleeping.environment(policy),
-            timeout=limit,
+            sleeping.environment(policy),
+            limit,
         )
         if done.returncode:
             raise Failure(done.stderr.strip())

@@ -1,14 +1,19 @@
 """Starts programs that end with the script, and ends the script."""
 
+import concurrent.futures
 import contextlib
 import os
 import signal
 import subprocess
 import sys
+import threading
 
 from bench.ours import Failure
 
 PATIENCE = 10  # seconds to end in
+
+_lock = threading.Lock()
+_running, _ending = set(), threading.Event()
 
 
 def end(process):
@@ -26,21 +31,49 @@ def end(process):
 def started(words, **more):
     """A Popen.  Whatever cuts the block off ends the program, too, before
     directories that it writes to go away."""
-    with subprocess.Popen(words, **more) as process:
-        try:
-            yield process
-        except BaseException:
-            end(process)
-            raise
+    with _lock:
+        if _ending.is_set():
+            raise Failure("interrupted")
+        process = subprocess.Popen(words, **more)
+        _running.add(process)
+    try:
+        with process:
+            try:
+                yield process
+            except BaseException:
+                end(process)
+                raise
+    finally:
+        with _lock:
+            _running.discard(process)
 
 
-def run(words, env=None, limit=None):
+def run(words, env=None, limit=None, **more):
     """As subprocess.run(), which would kill an mpirun and leave its ranks.
     After `limit` seconds: subprocess.TimeoutExpired."""
     with started(words, env=env, text=True, stdout=subprocess.PIPE,
-                 stderr=subprocess.PIPE) as process:
+                 stderr=subprocess.PIPE, **more) as process:
         out, errors = process.communicate(timeout=limit)
     return subprocess.CompletedProcess(words, process.returncode, out, errors)
+
+
+@contextlib.contextmanager
+def threads(count):
+    """Threads that run programs.  What cuts the block off ends the programs.
+    Python raises a signal in the main thread, between any two steps: a thread
+    that is about to start a program is refused."""
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        try:
+            yield pool
+        except BaseException:
+            with _lock:
+                _ending.set()
+                running = list(_running)
+            for process in running:
+                process.terminate()  # mpirun takes its ranks along
+            pool.shutdown(wait=True, cancel_futures=True)
+            _ending.clear()
+            raise
 
 
 def script(main):

@@ -25,6 +25,11 @@ def wait():
         print(process.pid, flush=True)
         process.wait()
 
+def wait_in_threads():
+    with programs.threads(1) as pool:
+        for job in [pool.submit(wait) for _ in range(3)]:
+            job.result()
+
 programs.script(lambda: {})
 """
 
@@ -62,6 +67,16 @@ class Programs(unittest.TestCase):
     def test_a_signal_ends_what_was_started(self):
         for number, status in (signal.SIGINT, 130), (signal.SIGTERM, 143):
             run = self.start("wait()")
+            started = int(run.stdout.readline())
+            run.send_signal(number)
+            self.assertEqual(self.ended(run), (status, "", ""))
+            with self.assertRaises(ProcessLookupError):
+                os.kill(started, 0)
+
+    def test_a_signal_ends_what_threads_have_started(self):
+        """And what they have not started yet does not begin."""
+        for number, status in (signal.SIGINT, 130), (signal.SIGTERM, 143):
+            run = self.start("wait_in_threads()")
             started = int(run.stdout.readline())
             run.send_signal(number)
             self.assertEqual(self.ended(run), (status, "", ""))

@@ -114,7 +114,7 @@ class Script(unittest.TestCase):
                 shutil.copy(path, work)
             change(work)
             code, _, said = self.run_script(work)
-            self.assertEqual(code, 2)
+            self.assertEqual(code, 1)
             self.assertEqual(said.count("\n"), 1)
             return said.replace(work + os.sep, "")
 
