@@ -257,8 +257,7 @@ class Comparison:
 
     def write(self, directory, name, result, page):
         path = os.path.join(directory, name)
-        page_files.write({path + ".md": page,
-                          path + ".json": page_files.figures(result)})
+        page_files.write_page(path, page, result)
         self.say(f"written: {path}.md and .json")
 
 

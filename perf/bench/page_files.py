@@ -10,6 +10,17 @@ def figures(value):
     return json.dumps(value, indent=1) + "\n"
 
 
+def write_page(path, text, data=None, picture=None):
+    """As write(): path.md, path.json with the data, and path.svg.  picture():
+    its text; data, picture: None if there is none."""
+    files = {path + ".md": text}
+    if picture:
+        files[path + ".svg"] = picture()
+    if data:
+        files[path + ".json"] = figures(data)
+    write(files)
+
+
 def _stop(error, path, what):
     sys.exit(f"{error.filename or path}: {error.strerror}; {what}")
 

@@ -2,7 +2,7 @@
 
 import json
 
-from bench import page_files, published, schedule_table
+from bench import published, schedule_table
 from bench.ours import Failure
 
 MODES = {name: mode for mode, name in schedule_table.NAMES.items()}
@@ -16,15 +16,14 @@ def _by_mode(cells):
     return {MODES[name]: cell for name, cell in cells.items()}
 
 
-def text(about, found, short, again):
+def data(about, found, short, again):
     """Of the file.  found: {title: rows}; short: cells; again: what ran later, in words."""
     settings = {
         title: [dict(row, cells=_by_name(row["cells"])) for row in rows]
         for title, rows in found.items()
     }
-    return page_files.figures(
-        {"machine": about, "settings": settings, "short": _by_name(short),
-         "again": again})
+    return {"machine": about, "settings": settings, "short": _by_name(short),
+            "again": again}
 
 
 def read(path):

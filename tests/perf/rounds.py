@@ -2,8 +2,10 @@
 and ours is traced in the iterations that count."""
 
 import argparse
+import contextlib
 import importlib.machinery
 import importlib.util
+import io
 import os
 import subprocess
 import sys
@@ -21,7 +23,7 @@ script = importlib.util.module_from_spec(
 )
 LOADER.exec_module(script)
 
-from bench import page_files  # noqa: E402  (the script knows where)
+from bench import command_line, page_files  # noqa: E402  (the script knows where)
 
 RUN = {"seconds": [1.0], "losses": [[2.0]], "cpu": [1.0], "others": 0}
 LAYOUT = script.layouts.LAYOUTS["P2-9-3"]
@@ -131,6 +133,32 @@ class Rounds(unittest.TestCase):
 
 
 class Files(unittest.TestCase):
+    def test_a_page_and_what_belongs_to_it(self):
+        with tempfile.TemporaryDirectory() as work:
+            options = argparse.Namespace(write=work)
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                command_line.report_page(options, "a", "text", {"n": 1},
+                                         lambda: "svg")
+                command_line.report_page(options, "b", "text")
+                options.write = None
+                command_line.report_page(options, "c", "text",
+                                         picture=self.fail)
+            self.assertEqual(out.getvalue(), 3 * "text\n")
+            self.assertEqual(sorted(os.listdir(work)),
+                             ["a.json", "a.md", "a.svg", "b.md"])
+            with open(os.path.join(work, "a.json"), encoding="utf-8") as file:
+                self.assertEqual(file.read(), '{\n "n": 1\n}\n')
+
+    def test_numbers_below_one_are_refused(self):
+        parser = command_line.parser("text")
+        given = argparse.Namespace(rounds=1, warm_up=0)
+        command_line.at_least_one(parser, given, "rounds")
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            with self.assertRaises(SystemExit):
+                command_line.at_least_one(parser, given, "rounds", "warm_up")
+        self.assertTrue(
+            said.getvalue().endswith("error: --warm-up is at least 1\n"))
+
     def test_a_full_disk_leaves_the_old_files(self):
         """Here files of at most 1 KiB."""
         with tempfile.TemporaryDirectory() as work:

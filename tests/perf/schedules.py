@@ -288,7 +288,10 @@ class Store(unittest.TestCase):
                      row("v-half", 3, [cell(30, 31)])]}
         with tempfile.TemporaryDirectory() as work:
             path = os.path.join(work, "x.json")
-            page_files.write({path: schedule_store.text({}, old, {}, ["once"])})
+            page_files.write_page(
+                path.removesuffix(".json"), "",
+                schedule_store.data({}, old, {}, ["once"]),
+            )
             found, short, again = schedule_store.read(path)
         self.assertEqual((found, short, again), (old, {}, ["once"]))
         new = {"a": [row("v-half", 3, [cell(30, 30.5)])]}
