@@ -8,7 +8,6 @@
 
 #include <limits.h>
 #include <linux/futex.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +19,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/machine/data.h"
 #include "support.h"
+#include "tests/wrap_syscall.h"
 
 enum { SECONDS = 4, TIMES = 20, RECEIVER = 1 };
 
@@ -35,20 +35,11 @@ enum { NAP_NS = 500000, LATER_NS = 600000000 };
 static _Atomic int naps;
 static _Atomic bool long_naps;
 
-long __real_syscall(long number, ...);
-long __wrap_syscall(long number, ...);
-
-/* In place of the C library's: a nap is a wait on a futex until a time. */
-long __wrap_syscall(long number, ...)
+/* A nap is a wait on a futex until a time. */
+static void change_syscall(long number, long a[6])
 {
-    struct timespec until;
-    long a[6];
-    va_list args;
+    static _Thread_local struct timespec until; /* read after the return */
 
-    va_start(args, number);
-    for (int i = 0; i < 6; i++)
-        a[i] = va_arg(args, long);
-    va_end(args);
     if (number == SYS_futex && a[1] == FUTEX_WAIT_BITSET) {
         const struct timespec *asked = (const struct timespec *) a[3];
         const int64_t end =
@@ -60,7 +51,6 @@ long __wrap_syscall(long number, ...)
         a[3] = (long) &until;
         naps++;
     }
-    return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 static double sent_s; /* by the sender's clock, which is also the receiver's */

@@ -8,7 +8,6 @@
 
 #include <linux/futex.h>
 #include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +26,7 @@
 #include "runtime/machine/machine.h"
 #include "runtime/policies/builtin.h"
 #include "tests/runtime/child.h"
+#include "tests/wrap_syscall.h"
 
 /* The longest nap of a worker. */
 enum { NAP_NS = 1000000 };
@@ -64,26 +64,16 @@ static void note_nap(int64_t length_ns)
     shortened += length_ns <= SOON_NS;
 }
 
-long __real_syscall(long number, ...);
-long __wrap_syscall(long number, ...);
-
-/* In place of the C library's: a nap is a wait on a futex. */
-long __wrap_syscall(long number, ...)
+/* A nap is a wait on a futex. */
+static void change_syscall(long number, long a[6])
 {
     static const struct timespec long_nap = {0, LONG_NAP_NS};
-    long a[6];
-    va_list args;
 
-    va_start(args, number);
-    for (int i = 0; i < 6; i++)
-        a[i] = va_arg(args, long);
-    va_end(args);
     if (number == SYS_futex && a[1] == FUTEX_WAIT_PRIVATE) {
         note_nap(((const struct timespec *) a[3])->tv_nsec);
         if (long_naps)
             a[3] = (long) &long_nap;
     }
-    return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 /* ---- how late a task starts ---- */
