@@ -60,6 +60,20 @@ static int read_list(struct mtlm_options *o, struct mtlm_error *err)
                           o->seeds);
 }
 
+/* Whether an option for one run is given.  --seeds replaces a seed of a file,
+ * and a file may say "eval-only = no". */
+static bool is_wanted(const struct mtlm_options *o, enum mtlm_option_id option)
+{
+    switch (option) {
+    case MTLM_OPT_SEED:
+        return mtlm_options_source(o, option) == MTLM_SOURCE_COMMAND_LINE;
+    case MTLM_OPT_EVAL_ONLY:
+        return o->eval_only;
+    default:
+        return mtlm_options_given(o, option);
+    }
+}
+
 static int check_given(const struct mtlm_options *o, struct mtlm_error *err)
 {
     static const enum mtlm_option_id of_one_run[] = {
@@ -77,7 +91,7 @@ static int check_given(const struct mtlm_options *o, struct mtlm_error *err)
                               "--seeds continues each seed in its directory of "
                               "--save; leave out --load");
     for (size_t i = 0; i < LENGTH(of_one_run); i++)
-        if (mtlm_options_source(o, of_one_run[i]) == MTLM_SOURCE_COMMAND_LINE)
+        if (is_wanted(o, of_one_run[i]))
             return mtlm_error_set(err, MTLM_EXIT_USAGE,
                                   "--%s is for one run, and --seeds starts "
                                   "several",

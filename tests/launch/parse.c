@@ -84,16 +84,23 @@ void accepts_config(const char *text, const char *line)
     free(all);
 }
 
-void refuses_config(const char *text, const char *sentence)
+void refuses_line_config(const char *text, const char *line,
+                         const char *sentence)
 {
-    char *line, *want;
+    char *all;
 
     write_config(text);
-    assert_true(asprintf(&line, "--model gpt-tiny --config %s", config_name)
-                > 0);
+    assert_true(asprintf(&all, "--config %s %s", config_name, line) > 0);
+    refuses(all, sentence);
+    free(all);
+}
+
+void refuses_config(const char *text, const char *sentence)
+{
+    char *want;
+
     assert_true(asprintf(&want, "%s%s", config_name, sentence) > 0);
-    refuses(line, want);
-    free(line);
+    refuses_line_config(text, "--model gpt-tiny", want);
     free(want);
 }
 

@@ -28,6 +28,10 @@ double number_after(const char *text, const char *phrase);
 void accepts_config(const char *text, const char *line);
 void refuses_config(const char *text, const char *sentence);
 
+/* refuses() of a line with a configuration file of that text. */
+void refuses_line_config(const char *text, const char *line,
+                         const char *sentence);
+
 /* Group fixtures. */
 int parse_setup(void **state);
 int parse_teardown(void **state);

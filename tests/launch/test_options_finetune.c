@@ -17,6 +17,7 @@
 #include "launch/options/options_finetune.h"
 #include "launch/options/options_layout.h"
 #include "launch/options/options_parse.h"
+#include "runtime/base/memory.h"
 #include "tests/launch/parse.h"
 
 #define VOCAB "test_options_finetune.vocab"
@@ -135,6 +136,29 @@ static void test_ranks_share_questions(void **state)
                         "samples");
 }
 
+/* Options of one run, as lines of a file. */
+static void check_files_of_one_run(void)
+{
+    static const char *const lines[] = {
+        "trace = d",           "metrics = m",     "tensorboard-dir = d",
+        "dump-first-step = d", "dump-logits = d", "predictions = p",
+        "eval-only = yes"};
+
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        const int name = (int) strcspn(lines[i], " ");
+        char *want = mtlm_sprintf("--%.*s is for one run, and --seeds starts "
+                                  "several",
+                                  name, lines[i]);
+
+        refuses_line_config(lines[i], BERT DATA "--task mnli --seeds 1,2",
+                            want);
+        free(want);
+    }
+    accepts_config("seed = 7\neval-only = no\n",
+                   BERT DATA "--task mnli --seeds 1,2 --save d");
+    assert_int_equal(options.n_seeds, 2);
+}
+
 /* Each run has a seed and a directory of its own. */
 static void test_seeds_are_runs(void **state)
 {
@@ -170,6 +194,7 @@ static void test_seeds_are_runs(void **state)
             "out --load");
     refuses(BERT DATA "--task mnli --seeds 1 --seed 1",
             "--seed is for one run, and --seeds starts several");
+    check_files_of_one_run();
     refuses("--model gpt-tiny --seeds 1",
             "--seeds is for --task mnli, qqp, race or squad");
 }
