@@ -24,7 +24,7 @@
 #include "trace_dir.h"
 
 /* Two stages, each node waits for the one before it on its rank. */
-static void write_trace(void)
+static void write_trace_of(int64_t unit_ns)
 {
     static const int stage[] = {0, 1};
     static const struct mtlm_trace_worker worker[] = {
@@ -34,7 +34,7 @@ static void write_trace(void)
                                       .iterations = 3,
                                       .fused = true,
                                       .pieces = 2,
-                                      .unit_ns = 1000002};
+                                      .unit_ns = unit_ns};
     struct mtlm_trace_info info = {.ranks = 2,
                                    .stages = 2,
                                    .virtual_stages = 1,
@@ -64,6 +64,11 @@ static void write_trace(void)
     trace_dir_write(record, n, &info);
     free(edge);
     free(record);
+}
+
+static void write_trace(void)
+{
+    write_trace_of(1000002);
 }
 
 static void test_what_was_written_is_read(void **state)
@@ -126,6 +131,25 @@ static int read_all(struct mtlm_trace_run *run, struct mtlm_error *err)
         return 0;
     mtlm_trace_run_free(run);
     return -1;
+}
+
+/* A simulation may take 10^7 s. */
+static void test_long_times_are_read(void **state)
+{
+    static const int64_t unit_ns = INT64_C(100000000000000);
+    struct mtlm_trace_run run;
+    struct mtlm_error err;
+    int64_t end_ns = 0;
+
+    (void) state;
+    write_trace_of(unit_ns);
+    if (read_all(&run, &err) < 0)
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < run.n; i++)
+        if (run.record[i].end_ns > end_ns)
+            end_ns = run.record[i].end_ns;
+    assert_int_equal(end_ns, 3 * 17 * unit_ns);
+    mtlm_trace_run_free(&run);
 }
 
 /* Of version 1, whose schedule.csv ended with the column match, and whose
@@ -232,6 +256,8 @@ static void test_what_is_damaged_is_refused_in_a_sentence(void **state)
          "/schedule.csv: line 2: \"nan\" is no number"},
         {"schedule.csv", ",0.000,0.000,500.001,", ",0.000,0.000,-3,",
          "/schedule.csv: line 2: a node ends before it starts"},
+        {"schedule.csv", ",0.000,0.000,500.001,", ",0.000,0.000,1.1e13,",
+         "/schedule.csv: line 2: end_us is longer than any run"},
         {"schedule.csv", ",compute,F,", ",compute,\"F,",
          "/schedule.csv: line 2 is no line of a table"},
         {"schedule.csv", ",compute,F,", ",compute,F,9,",
@@ -396,6 +422,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         DIR_TEST(test_what_was_written_is_read),
+        DIR_TEST(test_long_times_are_read),
         DIR_TEST(test_an_older_directory_is_read),
         DIR_TEST(test_what_is_damaged_is_refused_in_a_sentence),
         DIR_TEST(test_what_is_no_trace_is_refused_in_a_sentence),

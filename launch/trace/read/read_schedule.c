@@ -8,13 +8,14 @@
 #include <string.h>
 
 #include "codelets/op.h"
+#include "graph/predict/simulator.h"
 #include "launch/trace/read/csv.h"
 #include "launch/trace/read/read_schedule.h"
 #include "launch/trace/records.h"
 #include "runtime/base/memory.h"
 
-/* Upper bounds, beyond any trace of hours: time in us, and job numbers. */
-static const double most_us = 1e12;
+/* Upper bounds: time in us, beyond any simulation, and job numbers. */
+static const double most_us = 1e-3 * MTLM_SIMULATOR_LONGEST;
 static const int64_t most_jobs = INT64_C(1) << 53;
 
 /* The columns that make a record; other columns follow from these. */
@@ -94,9 +95,13 @@ static bool read_ns(struct schedule_table *t, enum column column, int64_t *ns)
 
     if (mtlm_csv_real(&t->csv, field(t, column), &us, t->err) < 0)
         return false;
-    us = us > most_us ? most_us : us < -most_us ? -most_us : us;
-    *ns = llround(1e3 * us);
-    return true;
+    *ns = llround(1e3 * fmax(-most_us, fmin(us, most_us)));
+    if (fabs(us) <= most_us)
+        return true;
+    mtlm_error_set(t->err, MTLM_EXIT_INPUT,
+                   "%s: line %" PRId64 ": %s is longer than any run",
+                   t->csv.path, t->csv.number, column_name[column]);
+    return false;
 }
 
 static bool refuse_name(struct schedule_table *t, enum column column)
