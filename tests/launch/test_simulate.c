@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 
 #include "tests/launch/parse.h"
 #include "tests/launch/simulated.h"
+#include "tests/launch/trace_dir.h"
 
 static void test_schedules_take_what_their_formulas_say(void **state)
 {
@@ -294,6 +296,43 @@ static void test_noise_is_of_the_slowest(void **state)
     }
 }
 
+/* Returns schedule.csv of those microbatches; the caller frees the text.  The
+ * name of the trace is free again. */
+static char *schedule_of(const char *microbatches)
+{
+    char *line = mtlm_sprintf(A100 "--trace %s --trace-microbatches %s",
+                              trace_dir, microbatches);
+    char *old = mtlm_sprintf("%s/%s", trace_dir_parent, microbatches);
+    char *table;
+
+    free(text_of("dgx-a100", line));
+    table = trace_dir_read("schedule.csv");
+    assert_int_equal(rename(trace_dir, old), 0);
+    free(old);
+    free(line);
+    return table;
+}
+
+/* A node of a window waits for nodes before the window: its line is the one of
+ * the whole trace. */
+static void test_a_window_has_the_times_of_the_whole(void **state)
+{
+    char *whole = schedule_of("1:8"), *part = schedule_of("5:8");
+    char *rest = part, *line;
+    const char *at = whole;
+
+    (void) state;
+    assert_true(count_words(part, "\n") < count_words(whole, "\n"));
+    assert_true(count_words(part, ",SEND,") > 0);
+    while ((line = strsep(&rest, "\n")) && *line) {
+        at = strstr(at, line);
+        if (!at)
+            fail_msg("not in the whole trace: %s", line);
+    }
+    free(whole);
+    free(part);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,6 +345,7 @@ int main(void)
         cmocka_unit_test(test_idle_time_is_shared_out_whole),
         cmocka_unit_test(test_noise_is_of_the_slowest),
         cmocka_unit_test(test_the_table_says_all),
+        DIR_TEST(test_a_window_has_the_times_of_the_whole),
     };
 
     return cmocka_run_group_tests(tests, parse_setup, parse_teardown);
