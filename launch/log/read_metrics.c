@@ -143,6 +143,9 @@ static int read_object(struct metrics_reader *reader, const json_t *object,
     if (!header)
         return add_line(reader, object, err);
     reader->cut = 0;
+    if (json_is_string(
+            json_object_get(json_object_get(object, "options"), "task")))
+        reader->curves->of_task = true;
     reader->begun = true;
     reader->trained = false;
     return 0;

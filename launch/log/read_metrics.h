@@ -4,6 +4,7 @@
 /* Reads the losses and learning rates of a run from its file of --metrics
  * (launch/log/metrics.h). */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "runtime/base/error.h"
@@ -26,6 +27,7 @@ struct mtlm_curve {
 
 struct mtlm_curves {
     struct mtlm_curve of[MTLM_CURVE_COUNT];
+    bool of_task; /* of --task: losses are not of tokens */
 };
 
 /* Reads the file into *curves; the caller frees them.  A file may hold several

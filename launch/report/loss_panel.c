@@ -55,7 +55,8 @@ static void put_tick(FILE *f, const struct mtlm_loss_panel *panel, double value,
             LEFT, y, RIGHT, LEFT - 6, y + 0.35 * FONT, label);
 }
 
-void mtlm_loss_panel_put_losses(FILE *f, const struct mtlm_loss_panel *panel)
+void mtlm_loss_panel_put_losses(FILE *f, const struct mtlm_loss_panel *panel,
+                                const char *axis)
 {
     const double step = mtlm_axis_step(panel->most - panel->least, TICKS);
     const int64_t ticks = llround((panel->most - panel->least) / step);
@@ -69,8 +70,8 @@ void mtlm_loss_panel_put_losses(FILE *f, const struct mtlm_loss_panel *panel)
     }
     fprintf(f,
             "<text class=\"m\" transform=\"translate(14 %.1f) rotate(-90)\">"
-            "loss (nats per token)</text>\n",
-            panel->top + panel->height / 2);
+            "%s</text>\n",
+            panel->top + panel->height / 2, axis);
 }
 
 void mtlm_loss_panel_put_rates(FILE *f, const struct mtlm_loss_panel *panel)

@@ -31,8 +31,9 @@ double mtlm_loss_panel_y(const struct mtlm_loss_panel *panel, double value);
 void mtlm_loss_panel_set_edges(struct mtlm_loss_panel *panel, double least,
                                double most);
 
-/* Writes lines and labels of losses, and the name of the axis. */
-void mtlm_loss_panel_put_losses(FILE *f, const struct mtlm_loss_panel *panel);
+/* Writes lines and labels of losses, and axis, the name of their axis. */
+void mtlm_loss_panel_put_losses(FILE *f, const struct mtlm_loss_panel *panel,
+                                const char *axis);
 
 /* The same of a panel of learning rates from 0 on. */
 void mtlm_loss_panel_put_rates(FILE *f, const struct mtlm_loss_panel *panel);

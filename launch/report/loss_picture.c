@@ -58,6 +58,15 @@ static bool has(const struct loss_picture *picture, enum mtlm_curve_kind kind)
     return false;
 }
 
+/* Returns the name of the axis of losses.  A task's loss is of its answers. */
+static const char *axis_of(const struct loss_picture *picture)
+{
+    for (int i = 0; i < picture->n; i++)
+        if (picture->run[i].curves.of_task)
+            return "loss";
+    return "loss (nats per token)";
+}
+
 /* ---- bounds ---- */
 
 struct loss_bounds {
@@ -249,18 +258,27 @@ static void put_losses(FILE *f, const struct loss_picture *picture,
 
 /* ---- legend ---- */
 
-/* Writes text at x, y; cuts off the begin of a text beyond the edge. */
-static void put_fitting(FILE *f, double x, double y, const char *text)
+/* Writes begin and text at x, y. */
+static void put_text(FILE *f, double x, double y, const char *begin,
+                     const char *text)
+{
+    fprintf(f, "<text x=\"%.1f\" y=\"%.1f\">%s", x, y, begin);
+    mtlm_xml_put(f, text);
+    fputs("</text>\n", f);
+}
+
+/* Writes the name of a file at x, y; cuts off the begin of a name beyond the
+ * edge. */
+static void put_name(FILE *f, double x, double y, const char *name)
 {
     const size_t fits =
         (MTLM_LOSS_WIDTH - MTLM_LOSS_RIGHT - x) / (letter * MTLM_LOSS_FONT);
-    const size_t length = strlen(text);
+    const size_t length = strlen(name);
 
-    fprintf(f, "<text x=\"%.1f\" y=\"%.1f\">", x, y);
     if (length > fits)
-        fputs("...", f);
-    mtlm_xml_put(f, length > fits ? text + length - fits + 3 : text);
-    fputs("</text>\n", f);
+        put_text(f, x, y, "...", name + length - fits + 3);
+    else
+        put_text(f, x, y, "", name);
 }
 
 /* Returns "training loss", and how many iterations a mean is of. */
@@ -304,7 +322,7 @@ static void put_key(FILE *f, const struct loss_picture *picture, double y)
         const char *training = name_training(picture, text);
 
         put_swatch(f, x, y, colour, "");
-        put_fitting(f, x + 28, y, training);
+        put_text(f, x + 28, y, "", training);
         x += 28 + letter * MTLM_LOSS_FONT * strlen(training) + 20;
     }
     for (int kind = MTLM_CURVE_VALIDATION; kind <= MTLM_CURVE_TEST; kind++) {
@@ -312,7 +330,7 @@ static void put_key(FILE *f, const struct loss_picture *picture, double y)
             continue;
         put_mark(f, kind, x + 5, y - 0.35 * MTLM_LOSS_FONT, colour);
         fputs(kind == MTLM_CURVE_TEST ? "</path>" : "</circle>", f);
-        put_fitting(f, x + 16, y, name[kind]);
+        put_text(f, x + 16, y, "", name[kind]);
         x += 16 + letter * MTLM_LOSS_FONT * strlen(name[kind]) + 20;
     }
 }
@@ -330,7 +348,7 @@ static void put_legend(FILE *f, const struct loss_picture *picture)
     for (int i = 0; i < picture->n && picture->n > 1; i++) {
         y += LINE;
         put_swatch(f, MTLM_LOSS_LEFT, y, colour_of(i), dashes_of(i));
-        put_fitting(f, MTLM_LOSS_LEFT + 28, y, picture->run[i].name);
+        put_name(f, MTLM_LOSS_LEFT + 28, y, picture->run[i].name);
     }
 }
 
@@ -362,7 +380,7 @@ static void put_picture(FILE *f, const void *what)
 
     put_head(f, lowest->top + lowest->height + BOTTOM);
     put_legend(f, picture);
-    mtlm_loss_panel_put_losses(f, &losses);
+    mtlm_loss_panel_put_losses(f, &losses, axis_of(picture));
     mtlm_loss_panel_put_iterations(f, &losses, !rates);
     put_losses(f, picture, &losses);
     if (rates) {

@@ -92,9 +92,46 @@ static void test_picture_has_the_values_in_place(void **state)
     assert_non_null(strstr(text, "<path d=\"M586.0 94.0l5 5l-5 5l-5 -5z\""));
     assert_non_null(strstr(text, "small: test loss 3.5000 at iteration 3<"));
     assert_non_null(strstr(text, ">training loss</text>"));
+    assert_non_null(strstr(text, ">loss (nats per token)</text>"));
+    free(text);
+    /* A long key stays whole. */
+    losses.width = 12345678;
+    text = draw(&losses, 1);
+    assert_non_null(strstr(text, ", mean of the last 12345678</text>"));
+    assert_non_null(strstr(text, ">validation loss</text>"));
+    assert_non_null(strstr(text, ">test loss</text>"));
     free(text);
     mtlm_losses_free(&losses);
     free(path);
+}
+
+/* The loss of a task is of its answers, beside a pretraining, too. */
+static void test_losses_of_a_task_are_not_of_tokens(void **state)
+{
+    static const char *const text[] = {
+        "{\"program\":\"mtlm-dag\",\"options\":{\"task\":null}}\n"
+        "{\"iteration\":1,\"lm_loss\":4}\n",
+        "{\"program\":\"mtlm-dag\",\"options\":{\"task\":\"mnli\"}}\n"
+        "{\"iteration\":1,\"lm_loss\":1}\n"};
+    struct mtlm_losses losses[2];
+    char *path[2], *picture;
+
+    (void) state;
+    for (int i = 0; i < 2; i++) {
+        path[i] = put_file(i ? "task" : "text", text[i]);
+        losses[i] = read_losses(path[i]);
+        assert_int_equal(losses[i].curves.of_task, i);
+    }
+    for (int n = 1; n <= 2; n++) {
+        picture = draw(losses + 2 - n, n);
+        assert_non_null(strstr(picture, ">loss</text>"));
+        assert_null(strstr(picture, "nats per token"));
+        free(picture);
+    }
+    for (int i = 0; i < 2; i++) {
+        mtlm_losses_free(&losses[i]);
+        free(path[i]);
+    }
 }
 
 static void test_table_has_the_last_losses_and_the_least(void **state)
@@ -272,6 +309,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         DIR_TEST(test_picture_has_the_values_in_place),
+        DIR_TEST(test_losses_of_a_task_are_not_of_tokens),
         DIR_TEST(test_table_has_the_last_losses_and_the_least),
         DIR_TEST(test_a_resumed_run_is_one_curve),
         DIR_TEST(test_a_cut_line_may_stand_before_a_header),
