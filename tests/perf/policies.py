@@ -1,12 +1,15 @@
 """perf/policies/compare: its figures, on schedules made by hand, and a
 comparison of two policies under two schedules."""
 
+import contextlib
 import importlib.machinery
 import importlib.util
+import io
 import os
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 import xml.etree.ElementTree
 
@@ -16,7 +19,7 @@ sys.dont_write_bytecode = True  # of scripts without a suffix
 sys.path.insert(0, os.path.join(source, "perf"))
 
 from bench import policies  # noqa: E402
-from bench.ours import Ours  # noqa: E402
+from bench.ours import Failure, Ours  # noqa: E402
 
 JOB = (
     "--model gpt-tiny --num-layers 2 --hidden-size 16 --seq-length 16 "
@@ -123,6 +126,120 @@ class Options(unittest.TestCase):
         self.assertEqual(
             self.added("--trace-iterations", "3:4"), ["--train-iters", "5"]
         )
+
+
+    def added_to_file(self, text, *form):
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write(text)
+            file.flush()
+            return self.added(*(x.format(file.name) for x in form))
+
+    def test_a_length_in_a_file_is_kept(self):
+        for text in (
+            "# of us\ntrain-iters = 15\n",
+            "seed = 1\n  train-samples=64\n",
+            "train-samples : 64",
+        ):
+            self.assertEqual(self.added_to_file(text, "--config", "{}"), [])
+        self.assertEqual(
+            self.added_to_file("train-iters = 9\n", "--config={}"), []
+        )
+
+    def test_what_a_file_says_to_trace_is_kept(self):
+        self.assertEqual(
+            self.added_to_file("trace-iterations = 3:4\n", "--config", "{}"),
+            ["--train-iters", "5"],
+        )
+
+    def test_a_file_without_a_length_has_five_iterations(self):
+        five = ["--train-iters", "5", "--trace-iterations", "2:5"]
+        for text in "", "# train-iters = 15\nlr-decay-iters = 9\n":
+            self.assertEqual(self.added_to_file(text, "--config", "{}"), five)
+        # mtlm-dag refuses them.
+        for given in ("--config", "/none"), ("--config",):
+            self.assertEqual(self.added(*given), five)
+
+    def test_the_last_file_counts(self):
+        self.assertEqual(
+            self.added_to_file(
+                "train-iters = 9\n", "--config", "/none", "--config={}"
+            ),
+            [],
+        )
+
+
+class Output(unittest.TestCase):
+    """What compare reads from the texts of mtlm-dag."""
+
+    def test_a_failure_is_the_last_sentence_of_mtlm_dag(self):
+        reason = script("compare").reason
+        self.assertEqual(
+            reason(
+                "mtlm-dag: note: a line\niteration 1\n"
+                "mtlm-dag: --lr is missing\nmpirun: a rank ended\n"
+            ),
+            "mtlm-dag: --lr is missing",
+        )
+        self.assertEqual(reason("starting\nKilled\n"), "Killed")
+        self.assertEqual(reason(""), "")
+
+    def test_a_job_without_a_prediction_has_no_evaluated_time(self):
+        compare = script("compare")
+        said = "synthetic: durations of x.ini, nothing is computed\n"
+        self.assertIsNone(compare.evaluated(said))
+        said += "Predicted: 12.5 ms an iteration, bubble 20.0 %.\n"
+        said += "Measured 1.0 % slower than predicted (tasks +0.5 %).\n"
+        self.assertEqual(compare.evaluated(said), 12.5)
+
+    def test_a_table_without_evaluated_times_lacks_the_column(self):
+        run = {
+            **dict.fromkeys(("of_bound", "bubble", "overlap"), 0.5),
+            **{"periods_ms": [2.0], "slots": {0: 1}, "slots_of_rank": 1},
+            **{"workers": 1, "affinity": 1, "migrations": 0, "others": 0},
+        }
+        for ms, there in (None, False), (1.5, True):
+            found = policies.combined([dict(run, evaluated_ms=ms)])
+            head = policies.rows_of([(None, "prio", found)])[0]
+            self.assertEqual("evaluated" in head, there)
+
+    def test_a_run_without_a_trace_has_failed(self):
+        with tempfile.TemporaryDirectory() as directory:
+            for path in directory, os.path.join(directory, "none"):
+                with self.assertRaisesRegex(Failure, "it wrote no trace"):
+                    policies.read(path)
+
+
+class Rounds(unittest.TestCase):
+    def measured(self, **options):
+        """Traces in the working directory before each run; one policy
+        fails."""
+        compare, before = script("compare"), []
+
+        def run(ours, job, options, home, trace):
+            names = [f for _, _, files in os.walk(home) for f in files]
+            before.append(names.count("summary.json"))
+            os.mkdir(trace)
+            open(os.path.join(trace, "summary.json"), "w").close()
+            if job.policy == "lws":
+                raise Failure("it failed")
+            return {"periods_ms": [1.0]}
+
+        compare.run = run
+        jobs = [compare.Job(None, name) for name in ("prio", "lws", "eager")]
+        with contextlib.redirect_stderr(io.StringIO()):
+            compare.measure(
+                None, jobs, types.SimpleNamespace(rounds=3, **options)
+            )
+        self.assertEqual([len(job.runs) for job in jobs], [3, 0, 3])
+        return before
+
+    def test_a_trace_goes_with_its_figures(self):
+        self.assertEqual(self.measured(traces=None), [0] * 7)
+
+    def test_traces_of_the_last_round_stay(self):
+        with tempfile.TemporaryDirectory() as directory:
+            self.assertEqual(self.measured(traces=directory), [0] * 7)
+            self.assertEqual(sorted(os.listdir(directory)), ["eager", "prio"])
 
 
 class Anomaly(unittest.TestCase):
