@@ -121,6 +121,26 @@ const struct mtlm_record_data *mtlm_trace_used(
     return &info->data[low].what;
 }
 
+const char *mtlm_trace_device(const struct mtlm_trace_info *info, int rank,
+                              int worker)
+{
+    size_t low = 0, n = info->n_workers;
+
+    while (low < n) {
+        const size_t middle = low + (n - low) / 2;
+        const struct mtlm_trace_worker *w = &info->worker[middle];
+
+        if (w->rank < rank || (w->rank == rank && w->worker < worker))
+            low = middle + 1;
+        else
+            n = middle;
+    }
+    return low < info->n_workers && info->worker[low].rank == rank
+                   && info->worker[low].worker == worker
+               ? info->worker[low].device
+               : NULL;
+}
+
 int64_t mtlm_trace_first_ns(const struct mtlm_trace_records *records)
 {
     int64_t first = records->n ? records->record[0].start_ns : 0;

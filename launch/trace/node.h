@@ -31,6 +31,11 @@ const struct mtlm_record_data *mtlm_trace_used(
 const struct mtlm_trace_edge *mtlm_trace_edges(
     const struct mtlm_trace_info *info, const struct mtlm_record *r, size_t *n);
 
+/* The device of a rank's worker, such as "CPU 0", borrowed from info; NULL:
+ * unknown. */
+const char *mtlm_trace_device(const struct mtlm_trace_info *info, int rank,
+                              int worker);
+
 /* The earliest time of all records: zero of paje.trace and tasks.rec. */
 int64_t mtlm_trace_first_ns(const struct mtlm_trace_records *records);
 

@@ -68,6 +68,7 @@ struct mtlm_trace_info {
     const int *stage_of_rank; /* [ranks] 0 .. stages - 1 */
     const int64_t *clock_offset_ns; /* [ranks] added to the rank's times */
     const double *engine_share;     /* [ranks] of a core, over the run */
+    /* By rank and number, if files of the trace are to be written. */
     const struct mtlm_trace_worker *worker; /* [n_workers] */
     size_t n_workers;
     /* Edges by rank, job, on_rank, on_job; launch/trace/edges.h defines those

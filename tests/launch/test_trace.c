@@ -15,6 +15,7 @@
 #include <jansson.h>
 
 #include "codelets/op.h"
+#include "launch/trace/node.h"
 #include "runtime/base/memory.h"
 #include "tests/file_limit.h"
 #include "trace_dir.h"
@@ -79,6 +80,29 @@ static void test_csv_has_a_line_per_record(void **state)
         "0,0,-1.000,2.400,2.400,3.600,0,0,0,PP,F,-1,-1,12,"
         "0.000,1.200,0\n");
     free(text);
+}
+
+/* Ranks have different numbers of workers, and numbers have gaps. */
+static void test_each_worker_has_its_device(void **state)
+{
+    static const struct mtlm_trace_worker worker[] = {
+        {0, 0, "a", true}, {0, 1, "b", true},  {1, 3, "c", true},
+        {3, 0, "d", true}, {3, 1, NULL, true}, {3, 2, "e", true}};
+    static const struct {
+        int rank, worker;
+    } none[] = {{0, -1}, {0, 2}, {1, 0}, {1, 4}, {2, 0}, {3, 3}, {4, 0}};
+    struct mtlm_trace_info info = trace_one_rank;
+
+    (void) state;
+    assert_null(mtlm_trace_device(&info, 0, 0));
+    info.worker = worker;
+    info.n_workers = sizeof(worker) / sizeof(worker[0]);
+    for (size_t i = 0; i < info.n_workers; i++)
+        assert_ptr_equal(
+            mtlm_trace_device(&info, worker[i].rank, worker[i].worker),
+            worker[i].device);
+    for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+        assert_null(mtlm_trace_device(&info, none[i].rank, none[i].worker));
 }
 
 static void test_csv_tells_phases_and_communication_apart(void **state)
@@ -290,6 +314,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         DIR_TEST(test_csv_has_a_line_per_record),
+        cmocka_unit_test(test_each_worker_has_its_device),
         DIR_TEST(test_csv_tells_phases_and_communication_apart),
         DIR_TEST(test_json_holds_the_summary),
         DIR_TEST(test_a_missing_parent_is_an_error_with_its_path),

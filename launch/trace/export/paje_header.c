@@ -114,22 +114,19 @@ void mtlm_paje_header_put_scheduler(FILE *f, int rank)
 static void put_worker(FILE *f, const struct mtlm_trace_info *info,
                        const struct mtlm_trace_track *track)
 {
-    for (size_t i = 0; i < info->n_workers; i++) {
-        const struct mtlm_trace_worker *w = &info->worker[i];
-        const bool gpu = w->device && strncmp(w->device, "GPU", 3) == 0;
+    const char *device = mtlm_trace_device(info, track->rank, track->worker);
+    const bool gpu = device && strncmp(device, "GPU", 3) == 0;
 
-        if (w->rank != track->rank || w->worker != track->worker || !w->device
-            || (!gpu && strncmp(w->device, "CPU", 3)
-                && strncmp(w->device, "CUDA", 4)))
-            continue;
-        if (gpu)
-            fputs("CUDA", f);
-        for (const char *c = w->device + (gpu ? 3 : 0); *c; c++)
-            if (isalnum((unsigned char) *c))
-                putc(*c, f);
+    if (!device
+        || (!gpu && strncmp(device, "CPU", 3) && strncmp(device, "CUDA", 4))) {
+        fprintf(f, "CPU%d", track->worker);
         return;
     }
-    fprintf(f, "CPU%d", track->worker);
+    if (gpu)
+        fputs("CUDA", f);
+    for (const char *c = device + (gpu ? 3 : 0); *c; c++)
+        if (isalnum((unsigned char) *c))
+            putc(*c, f);
 }
 
 void mtlm_paje_header_put_track(FILE *f, const struct mtlm_trace_info *info,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "launch/trace/export/writer.h"
+#include "launch/trace/node.h"
 
 /* Writes text, quoted if RFC 4180 requires. */
 static void put_text(FILE *f, const char *text)
@@ -25,19 +26,14 @@ static void put_text(FILE *f, const char *text)
 static void put_device(FILE *f, const struct mtlm_trace_info *info,
                        const struct mtlm_record *r)
 {
-    if (r->worker < 0) {
-        fputs("communication", f);
-        return;
-    }
-    for (size_t i = 0; i < info->n_workers; i++) {
-        const struct mtlm_trace_worker *w = &info->worker[i];
+    const char *device = mtlm_trace_device(info, r->rank, r->worker);
 
-        if (w->rank == r->rank && w->worker == r->worker && w->device) {
-            put_text(f, w->device);
-            return;
-        }
-    }
-    fprintf(f, "worker %d", r->worker);
+    if (r->worker < 0)
+        fputs("communication", f);
+    else if (device)
+        put_text(f, device);
+    else
+        fprintf(f, "worker %d", r->worker);
 }
 
 static double us_from_origin(const struct mtlm_trace *trace, int64_t ns)

@@ -59,16 +59,6 @@ static void put_process(FILE *f, const struct mtlm_trace_info *info, int rank)
             rank ? "," : "", pid_of(rank), name, pid_of(rank), rank);
 }
 
-static const char *device(const struct mtlm_trace_info *info,
-                          const struct mtlm_trace_track *track)
-{
-    for (size_t i = 0; i < info->n_workers; i++)
-        if (info->worker[i].rank == track->rank
-            && info->worker[i].worker == track->worker)
-            return info->worker[i].device;
-    return NULL;
-}
-
 /* Name of a track: "CPU 0", "PP", a second one "PP (2)". */
 static void put_track(FILE *f, const struct mtlm_trace_info *info,
                       const struct mtlm_trace_track *track, size_t tid)
@@ -79,7 +69,8 @@ static void put_track(FILE *f, const struct mtlm_trace_info *info,
                                        [MTLM_LANE_DP] = "DP",
                                        [MTLM_LANE_DISK] = "disk"};
     const char *text =
-        track->worker < 0 ? lane[track->lane] : device(info, track);
+        track->worker < 0 ? lane[track->lane]
+                          : mtlm_trace_device(info, track->rank, track->worker);
     char name[128], number[16] = "";
 
     if (track->number > 0)
