@@ -156,7 +156,7 @@ def write_gpt2(vocab, merges):
             "vocab.json", "--merge-file", "merges.txt"]
 
 
-def write_json(vocab, merges, **model):
+def write_json(vocab, merges, /, **model):
     """The same for the library tokenizers; model: other keys of its model."""
     with open("tokenizer.json", "w") as f:
         json.dump({"pre_tokenizer": {"type": "ByteLevel",
