@@ -10,8 +10,9 @@ enum { MTLM_MANY_NODES = 400000 };
  * its own. */
 #define MTLM_HOLD_SHARE .5
 
-/* Of two choices, the one of the search before stays unless the other takes at
- * most this share of its time: late messages have decided there. */
+/* Seconds that differ by less than this share count as equal: late messages
+ * decide there.  A search replaces the choice of the search before for at most
+ * this share of its time, and a chain must gain as much. */
 #define MTLM_WORTH_SHARE 0.999
 
 #endif /* MTLM_GRAPH_LIMITS_H */

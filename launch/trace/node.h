@@ -32,7 +32,7 @@ const struct mtlm_trace_edge *mtlm_trace_edges(
     const struct mtlm_trace_info *info, const struct mtlm_record *r, size_t *n);
 
 /* The device of a rank's worker, such as "CPU 0", borrowed from info; NULL:
- * unknown. */
+ * unknown.  The workers of info are sorted by rank and number. */
 const char *mtlm_trace_device(const struct mtlm_trace_info *info, int rank,
                               int worker);
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "launch/trace/palette.h"
-#include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/machine/color.h"
 
 static const struct {
@@ -188,16 +188,11 @@ static double put_items(FILE *f, const int used[MTLM_KIND_COUNT], int shades,
 void mtlm_trace_put_legend(FILE *f, const int used[MTLM_KIND_COUNT], int shades,
                            double x, double y, double width)
 {
-    char *items;
-    size_t size;
-    FILE *buffer = open_memstream(&items, &size);
-    double needed;
+    struct mtlm_text text;
+    FILE *buffer = mtlm_text_open(&text);
+    const double needed = put_items(buffer, used, shades, 0, 0);
+    char *items = mtlm_text_close(&text);
 
-    if (!buffer)
-        mtlm_fatal(__FILE__, __LINE__, "out of memory for a legend");
-    needed = put_items(buffer, used, shades, 0, 0);
-    if (fclose(buffer))
-        mtlm_fatal(__FILE__, __LINE__, "out of memory for a legend");
     fprintf(f,
             "<g font-size=\"12\" transform=\"translate(%.0f %.0f) "
             "scale(%.3f)\">\n%s</g>\n",

@@ -190,7 +190,6 @@ static void print_precision(const struct mtlm_job *job)
 
 static void print_memory(const struct mtlm_plan *plan)
 {
-
     printf("memory of rank 0: weights %.1f, gradients %.1f, moments %.1f, "
            "activations %.1f, ",
            plan->weight_bytes / MTLM_MIB, plan->gradient_bytes / MTLM_MIB,

@@ -102,8 +102,8 @@ static void judge_ranks(const char *what, double waited_s)
  * without the checkpoint the work is lost. */
 static void judge_disk(const struct mtlm_activity *seen)
 {
-    const bool hurries =
-        seen->offload_waits && mtlm_stop_requested() >= MTLM_STOP_SIGNAL;
+    const bool hurries = seen->offload_waits && !seen->disk_waits
+                         && mtlm_stop_requested() >= MTLM_STOP_SIGNAL;
     const int deadlines = hurries ? 1 : MTLM_DISK_DEADLINES;
     char why[80] = "a signal asks the job to stop";
 
@@ -115,7 +115,7 @@ static void judge_disk(const struct mtlm_activity *seen)
                  "a call of the disk may take %d times the deadline",
                  MTLM_DISK_DEADLINES);
     end_late_job(seen->disk_ns * 1e-9,
-                 seen->offload_waits
+                 seen->offload_waits && !seen->disk_waits
                      ? "a call of the disk of --offload to return"
                      : "a call of the disk to return",
                  why);

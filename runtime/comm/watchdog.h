@@ -17,8 +17,8 @@
  *   - this rank waits for files, and no call of the disk has returned for
  *     MTLM_DISK_DEADLINES times the deadline: the disk, or its server, is lost;
  *   - a request for offloaded state is under way, also in a process alone, and
- *     no call of the disk has returned for as long; after a signal, for the
- *     deadline alone;
+ *     no call of the disk has returned for as long; after a signal, unless a
+ *     checkpoint is written, for the deadline alone;
  *   - a signal asks the job to stop, tasks of this rank run or could run, and
  *     none ends within the deadline or MTLM_STUCK_S: a worker hangs;
  *   - tasks of this rank could run, but none runs or starts within the

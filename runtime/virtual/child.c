@@ -106,12 +106,15 @@ static int find_program(const struct mtlm_virtual_config *config, char *path,
         errno = 0;
         if (find_near(places[i], path) == 0)
             return 0;
-        if (errno == EACCES)
+        if (errno == EACCES && !*denied)
             strcpy(denied, path);
     }
     if (*denied)
-        return mtlm_error_set(err, MTLM_EXIT_IO, "cannot start %s: %s", denied,
-                              strerror(EACCES));
+        return mtlm_error_set(
+            err, MTLM_EXIT_IO,
+            "cannot start %s: %s; if no such file is there, "
+            "run launch/setup --simgrid, then configure again",
+            denied, strerror(EACCES));
     return mtlm_error_set(err, MTLM_EXIT_USAGE,
                           "this mtlm-dag was built without StarPU in virtual "
                           "time: run launch/setup --simgrid, then configure "

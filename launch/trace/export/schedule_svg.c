@@ -11,6 +11,7 @@
 #include "launch/trace/palette.h"
 #include "runtime/base/error.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/text.h"
 
 /* Pixels of all rows together; bounds of one row. */
 static const double best_height = 1000, min_row = 9, max_row = 44;
@@ -172,19 +173,17 @@ static void put_drawing(FILE *f, const struct drawing *drawing)
 /* Draws the panels as text, which the caller frees. */
 static char *draw_panels(const struct drawing *drawing, size_t *size)
 {
-    char *text;
-    FILE *f = open_memstream(&text, size);
+    struct mtlm_text text;
+    FILE *f = mtlm_text_open(&text);
 
-    if (!f)
-        mtlm_fatal(__FILE__, __LINE__, "out of memory for schedule.svg");
     for (int i = 0; i < drawing->n; i++)
         panel_prepare(&drawing->panel[i], drawing);
     put_drawing(f, drawing);
-    if (fclose(f))
-        mtlm_fatal(__FILE__, __LINE__, "out of memory for schedule.svg");
+    mtlm_text_close(&text);
     for (int i = 0; i < drawing->n; i++)
         panel_clear(&drawing->panel[i]);
-    return text;
+    *size = text.bytes;
+    return text.text;
 }
 
 /* Rounds down to two digits in ms, at least one unit. */
