@@ -108,6 +108,14 @@ build_configure() {
         for new; do
             [ "${word%%=*}" != "${new%%=*}" ] || continue 2
         done
+        case $word in
+        # A StarPU that is gone is no wish of the user.
+        --with-starpu-simgrid=/*) [ -d "${word#*=}" ] || continue ;;
+        # A compiler of another toolkit does not count.
+        NVCC=*) [[ " $* " != *' --with-cuda=/'* ]] || continue ;;
+        esac
+        # Variables of today's environment count.
+        [[ $word != [A-Z]*=* || ! -v ${word%%=*} ]] || continue
         kept+=("$word")
     done
     (cd build && ../configure ${kept[@]+"${kept[@]}"} "$@")

@@ -59,12 +59,16 @@ def run(words, env=None, limit=None, **more):
 
 @contextlib.contextmanager
 def threads(count):
-    """Threads that run programs.  What cuts the block off ends the programs.
+    """Threads that run programs.  A Failure starts no more of them, and what runs
+    comes to its end.  Whatever else cuts the block off ends the programs.
     Python raises a signal in the main thread, between any two steps: a thread
     that is about to start a program is refused."""
     with concurrent.futures.ThreadPoolExecutor(count) as pool:
         try:
             yield pool
+        except Failure:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
         except BaseException:
             with _lock:
                 _ending.set()

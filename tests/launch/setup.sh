@@ -6,7 +6,7 @@ set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 
 launch=$srcdir/launch
-unset CUDA_HOME http_proxy https_proxy no_proxy
+unset CFLAGS CUDA_HOME NVCC http_proxy https_proxy no_proxy
 
 # A user's CDPATH makes cd print where it went.
 for name in setup check corpus bundle package quickstart; do
@@ -147,7 +147,7 @@ finds one no
 cat >tree/build/config.status <<'END'
 #!/bin/sh
 [ "$1" = --config ] && cat <<'WORDS'
-'--prefix=/a place' --enable-portable 'CFLAGS=-O1 -DX='\''y'\''' --with-starpu=/old --with-cuda=no
+'--prefix=/a place' --enable-portable 'CFLAGS=-O1 -DX='\''y'\''' --with-starpu=/old --with-cuda=no --with-starpu-simgrid=/gone NVCC=/old/nvcc
 WORDS
 END
 printf '#!/bin/sh\nprintf "%%s\\n" "$@"\n' >tree/configure
@@ -160,7 +160,9 @@ again() {
     printf '%s\n' "$@" | diff -u - out || fail "configured again: $(cat out)"
 }
 user=('--prefix=/a place' --enable-portable "CFLAGS=-O1 -DX='y'")
-again '' "${user[@]}" --with-cuda=no --with-starpu=/new
+again '' "${user[@]}" --with-cuda=no NVCC=/old/nvcc --with-starpu=/new
+CFLAGS=-O3 again '' '--prefix=/a place' --enable-portable --with-cuda=no \
+    NVCC=/old/nvcc --with-starpu=/new
 again --with-cuda=/at "${user[@]}" --with-starpu=/new --with-cuda=/at
 rm tree/build/config.status
 again --with-cuda=no --with-starpu=/new --with-cuda=no
@@ -210,7 +212,10 @@ refuses() {
 if [ ! -e "$srcdir/config.status" ]; then
     refuses "error: --enable-portable=nothing: " --enable-portable=nothing
     toolkit old 12080
-    refuses "error: --with-cuda: CUDA 13 is needed" --with-cuda="$dir/old" \
+    # Libraries may be where the options of this build say.
+    eval "given=($("$builddir/config.status" --config))"
+    refuses "error: --with-cuda: CUDA 13 is needed" \
+        ${given[@]+"${given[@]}"} --with-cuda="$dir/old" \
         --with-starpu="$STARPU_PREFIX"
 fi
 

@@ -12,6 +12,7 @@ LIMIT_S = 60 * int(os.environ.get("TIME_SCALE", "3"))  # for a hang
 
 SCRIPT = """
 import sys
+import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, {!r})
 from bench import programs
@@ -29,6 +30,14 @@ def wait_in_threads():
     with programs.threads(1) as pool:
         for job in [pool.submit(wait) for _ in range(3)]:
             job.result()
+
+def fail_beside():
+    with programs.threads(2) as pool:
+        beside = pool.submit(programs.run, ["sh", "-c", "sleep 0.3; echo whole"])
+        beside.add_done_callback(lambda run: print(run.result().stdout))
+        while not beside.running():
+            time.sleep(0.01)
+        fail("failed")
 
 programs.script(lambda: {})
 """
@@ -82,6 +91,11 @@ class Programs(unittest.TestCase):
             self.assertEqual(self.ended(run), (status, "", ""))
             with self.assertRaises(ProcessLookupError):
                 os.kill(started, 0)
+
+    def test_a_failure_lets_what_runs_beside_end(self):
+        status, out, errors = self.ended(self.start("fail_beside()"))
+        self.assertEqual((status, out.strip()), (1, "whole"))
+        self.assertIn("failed", errors)
 
     def test_output_and_status_of_a_program(self):
         run = self.start(
