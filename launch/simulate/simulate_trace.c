@@ -92,49 +92,26 @@ static bool is_inside(const struct simulate_trace *t,
                && item->microbatch <= t->window.last);
 }
 
-/* Returns the entries of the nodes in the window: its edges have both ends
- * there.  all: the records of these nodes, and what follows from all nodes.
- * The caller destroys the recorder. */
-static struct mtlm_recorder *cut_window(const struct simulate_trace *t,
-                                        const struct mtlm_items *items,
-                                        const struct mtlm_recorder *all)
-{
-    struct mtlm_recorder *part = mtlm_recorder_create();
-    size_t records, edges, uses, data;
-    const struct mtlm_record *record = mtlm_recorder_records(all, &records);
-    const struct mtlm_record_edge *edge = mtlm_recorder_edges(all, &edges);
-    const struct mtlm_record_use *use = mtlm_recorder_uses(all, &uses);
-    const struct mtlm_record_data *datum = mtlm_recorder_data(all, &data);
-
-    for (size_t i = 0; i < records; i++)
-        mtlm_recorder_add(part, &record[i]);
-    for (size_t i = 0; i < edges; i++)
-        if (is_inside(t, &items->item[edge[i].job])
-            && is_inside(t, &items->item[edge[i].on]))
-            mtlm_recorder_add_edge(part, &edge[i]);
-    for (size_t i = 0; i < uses; i++)
-        if (is_inside(t, &items->item[use[i].job]))
-            mtlm_recorder_add_use(part, &use[i]);
-    for (size_t i = 0; i < data; i++)
-        mtlm_recorder_add_data(part, &datum[i]);
-    return part;
-}
-
 /* Adds the nodes of a program that lie in the window.  They wait for nodes
- * outside, too, so all nodes are followed. */
+ * outside, too, so `all` follows all nodes.  `kept` has the edges of a trace
+ * without these nodes: the optimizer waits for the window's gradients. */
 static void add_program(struct simulate_trace *t, int number)
 {
     const struct mtlm_program *program = t->run->programs.program[number];
     const struct mtlm_items *items = &program->train;
-    struct mtlm_recorder *recorder = mtlm_recorder_create(), *part;
-    struct mtlm_run_record *records = mtlm_run_record_create(program, recorder);
+    struct mtlm_recorder *all = mtlm_recorder_create();
+    struct mtlm_recorder *kept = mtlm_recorder_create();
+    struct mtlm_run_record *of_all = mtlm_run_record_create(program, all);
+    struct mtlm_run_record *of_kept = mtlm_run_record_create(program, kept);
     int *at = find_items(&t->run->execution, number, items);
     int64_t *end_ns = mtlm_calloc(items->n, sizeof(*end_ns));
 
-    mtlm_run_record_pass(records, true);
+    mtlm_run_record_pass(of_all, true);
+    mtlm_run_record_pass(of_kept, true);
     for (int i = 0; i < items->n; i++) {
         const struct mtlm_item *item = &items->item[i];
         const struct mtlm_executed *x = &t->run->execution.node[at[i]];
+        const bool inside = is_inside(t, item);
         struct mtlm_record record =
             mtlm_evaluated_records_make(x, t->worker[at[i]]);
         size_t edges;
@@ -142,20 +119,22 @@ static void add_program(struct simulate_trace *t, int number)
         record.job = i;
         record.priority = item->priority;
         record.submit_ns = 0;
-        mtlm_recorder_edges(recorder, &edges);
-        mtlm_run_record_node(records, item, x->use, &record);
         end_ns[i] = record.end_ns;
-        if (!is_inside(t, item))
+        if (inside)
+            mtlm_run_record_node(of_kept, item, x->use, &record);
+        mtlm_recorder_edges(all, &edges);
+        mtlm_run_record_node(of_all, item, x->use, &record);
+        if (!inside)
             continue;
-        set_ready(&record, recorder, edges, end_ns);
+        set_ready(&record, all, edges, end_ns);
         fold_ranks(&record, t->per_stage);
-        mtlm_recorder_add(recorder, &record);
+        mtlm_recorder_add(kept, &record);
     }
-    mtlm_run_record_destroy(records);
-    part = cut_window(t, items, recorder);
-    mtlm_recorder_destroy(recorder);
-    mtlm_gathered_add(&t->all, number, part);
-    mtlm_recorder_destroy(part);
+    mtlm_run_record_destroy(of_all);
+    mtlm_run_record_destroy(of_kept);
+    mtlm_recorder_destroy(all);
+    mtlm_gathered_add(&t->all, number, kept);
+    mtlm_recorder_destroy(kept);
     free(end_ns);
     free(at);
 }
