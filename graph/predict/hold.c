@@ -58,6 +58,7 @@ static double choose_share(struct shares_of *s, double *seconds)
 
 /* ---- pipelines ---- */
 
+/* All messages are late alike, as in evaluate_programs(). */
 static double evaluate_pipeline(void *arg, double share, double more)
 {
     struct mtlm_evaluate one = *(const struct mtlm_evaluate *) arg;

@@ -7,8 +7,12 @@
  * The functions return a share of a task's duration.  The candidates are 0.5,
  * 0.25, 1 and 0.  A share must not lengthen the evaluation with messages as
  * given.  Of the others, the share is the one with the shortest mean of the
- * evaluations behind late messages (graph/predict/late.h), all late alike.  Of
- * equal means, the first candidate wins. */
+ * evaluations behind late messages (graph/predict/late.h).  Of equal means, the
+ * first candidate wins.
+ *
+ * All messages are late alike, unlike those of mtlm_late_pipeline().  A run's
+ * share comes from its programs, whose messages are late alike.  A plan's share
+ * comes from its stages: it is to be the share of the run. */
 
 #include "graph/predict/cost.h"
 #include "graph/predict/evaluate.h"

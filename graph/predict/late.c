@@ -21,6 +21,15 @@ double mtlm_late_seconds(mtlm_late_evaluate *evaluate, void *arg,
     return sum / LATENCIES;
 }
 
+struct mtlm_evaluate mtlm_late_pipeline(const struct mtlm_evaluate *pipeline,
+                                        double more)
+{
+    struct mtlm_evaluate late = *pipeline;
+
+    late.latency = 2 * more; /* the longest one: half on average */
+    return late;
+}
+
 /* The mixing function of splitmix64 (Steele, Lea, Flood 2014). */
 static uint64_t mix(uint64_t x)
 {

@@ -70,16 +70,15 @@ static double evaluate_chain(const struct mtlm_evaluate *pipeline,
  */
 static double evaluate_never(struct follower *f, double more)
 {
-    struct mtlm_evaluate one = *f->pipeline;
+    const struct mtlm_evaluate late = mtlm_late_pipeline(f->pipeline, more);
     double seconds;
 
     for (int i = 0; i < f->n_known; i++)
         if (f->known[i].more == more)
             return f->known[i].seconds;
-    one.latency = 2 * more;
     seconds = mtlm_program_is_chained(f->config)
-                  ? evaluate_chain(&one, f->config->order)
-                  : evaluate_pipeline(&one, 0);
+                  ? evaluate_chain(&late, f->config->order)
+                  : evaluate_pipeline(&late, 0);
     if (f->n_known < MOST_KNOWN) {
         f->known[f->n_known].more = more;
         f->known[f->n_known++].seconds = seconds;
@@ -92,12 +91,11 @@ static double evaluate_never(struct follower *f, double more)
 static double evaluate_follower(void *arg, double more)
 {
     struct follower *f = arg;
-    struct mtlm_evaluate one = *f->pipeline;
+    const struct mtlm_evaluate late = mtlm_late_pipeline(f->pipeline, more);
     const double seconds = evaluate_never(f, more);
 
-    one.latency = 2 * more;
     return f->waits && !mtlm_program_is_chained(f->config)
-               ? fmin(seconds, evaluate_pipeline(&one, MTLM_HOLD_SHARE))
+               ? fmin(seconds, evaluate_pipeline(&late, MTLM_HOLD_SHARE))
                : seconds;
 }
 

@@ -52,13 +52,12 @@ static bool workers_wait(const struct mtlm_program_config *config)
     return mtlm_plugin_holds() && !mtlm_program_is_chained(config);
 }
 
-/* Of struct mtlm_evaluate, whose latencies differ. */
+/* Of struct mtlm_evaluate. */
 static double evaluate_stages(void *arg, double more)
 {
-    struct mtlm_evaluate one = *(const struct mtlm_evaluate *) arg;
+    const struct mtlm_evaluate late = mtlm_late_pipeline(arg, more);
 
-    one.latency = 2 * more;
-    return mtlm_evaluate_seconds(&one);
+    return mtlm_evaluate_seconds(&late);
 }
 
 static struct mtlm_policy_seconds seconds_of_stages(

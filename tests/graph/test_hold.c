@@ -12,6 +12,7 @@
 
 #include "graph/order/published.h"
 #include "graph/predict/hold.h"
+#include "graph/predict/late.h"
 #include "graph/predict/pipeline_programs.h"
 #include "graph/predict/simulator.h"
 #include "graph/schedule/order_window.h"
@@ -270,6 +271,30 @@ static void test_later_messages_choose_the_share(void **state)
     scene_free(&s);
 }
 
+/* One microbatch passes four ranks, and its messages form one path: F and B of
+ * every rank, and W of the first one. */
+static void test_each_late_message_has_a_time_of_its_own(void **state)
+{
+    static const double one[3] = {1, 1, 1}, more = .01;
+    struct mtlm_window window[SCENE_MOST];
+    struct mtlm_evaluate pipeline, late;
+    struct scene s;
+    double shares = 0;
+
+    (void) state;
+    scene_create(&s, 4, 1, 1, 1, one, thousandth);
+    pipeline = pipeline_of(&s, mtlm_schedule_find("zb-h1"), 1, window);
+    for (int k = 0; k < 3; k++)
+        shares += mtlm_late_share(k, k + 1, 0) + mtlm_late_share(k + 1, k, 0);
+    late = mtlm_late_pipeline(&pipeline, 0);
+    assert_float_equal(mtlm_evaluate_seconds(&late), 9 + 6 * thousandth,
+                       rounding);
+    late = mtlm_late_pipeline(&pipeline, more);
+    assert_float_equal(mtlm_evaluate_seconds(&late),
+                       9 + 6 * thousandth + 2 * more * shares, rounding);
+    scene_free(&s);
+}
+
 /* Places in an order are priorities. */
 static void test_hints_with_waits_cost_what_the_order_costs(void **state)
 {
@@ -365,6 +390,7 @@ int main(void)
             test_latency_costs_zb_h1_what_it_costs_the_fixed_order),
         cmocka_unit_test(test_no_schedule_loses),
         cmocka_unit_test(test_later_messages_choose_the_share),
+        cmocka_unit_test(test_each_late_message_has_a_time_of_its_own),
         cmocka_unit_test(test_hints_with_waits_cost_what_the_order_costs),
         cmocka_unit_test(test_programs_of_zb_h1_take_what_its_boxes_take)};
 
