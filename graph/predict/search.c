@@ -175,13 +175,10 @@ static double try_kind(struct mtlm_program_config *config, double bytes,
                        const struct mtlm_stage_cost *machine)
 {
     const struct mtlm_stage_times *given = config->times;
-    struct mtlm_stage_times times = {0};
+    struct mtlm_stage_times times;
     double cost;
 
-    if (machine->cluster) {
-        times = mtlm_stage_cost_times(machine, config);
-        config->times = &times;
-    }
+    mtlm_stage_cost_take(machine, config, &times);
     cost = try_windows(config, bytes);
     config->times = given;
     mtlm_stage_times_free(&times);

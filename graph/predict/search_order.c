@@ -291,19 +291,6 @@ static void try_stages(struct mtlm_program_config *config,
     mtlm_work_free(&work);
 }
 
-/* Gives config the times of the machine if it has a cluster.  The caller frees
- * *times. */
-static void take_times(struct mtlm_program_config *config,
-                       const struct mtlm_stage_cost *machine,
-                       struct mtlm_stage_times *times)
-{
-    *times = (struct mtlm_stage_times){0};
-    if (!machine->cluster)
-        return;
-    *times = mtlm_stage_cost_times(machine, config);
-    config->times = times;
-}
-
 /* Like try_stages(), with the times of the machine. */
 static void try_kind(const struct mtlm_program_config *config,
                      const struct mtlm_stage_cost *machine,
@@ -312,7 +299,7 @@ static void try_kind(const struct mtlm_program_config *config,
     struct mtlm_program_config one = *config;
     struct mtlm_stage_times times;
 
-    take_times(&one, machine, &times);
+    mtlm_stage_cost_take(machine, &one, &times);
     try_stages(&one, s);
     mtlm_stage_times_free(&times);
 }
@@ -326,7 +313,7 @@ static void evaluate_windows(const struct mtlm_program_config *config,
     struct mtlm_program_config one = *config;
     struct mtlm_stage_times times;
 
-    take_times(&one, machine, &times);
+    mtlm_stage_cost_take(machine, &one, &times);
     if (one.times)
         mtlm_search_gradients(&one);
     mtlm_activation_memory_measure(&one);

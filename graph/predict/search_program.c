@@ -263,10 +263,9 @@ static void try_kind(struct program_search *s,
                      const struct mtlm_program_config *config)
 {
     struct mtlm_program_config one = *config;
-    struct mtlm_stage_times times =
-        mtlm_stage_cost_times(s->search->machine, config);
+    struct mtlm_stage_times times;
 
-    one.times = &times;
+    mtlm_stage_cost_take(s->search->machine, &one, &times);
     mtlm_activation_memory_measure(&one);
     try_all_windows(s, &one);
     if (s->tight)
@@ -283,10 +282,9 @@ static void try_deeper(void *arg, const struct mtlm_program_config *config)
 {
     struct program_search *s = arg;
     struct mtlm_program_config one = *config;
-    struct mtlm_stage_times times =
-        mtlm_stage_cost_times(s->search->machine, config);
+    struct mtlm_stage_times times;
 
-    one.times = &times;
+    mtlm_stage_cost_take(s->search->machine, &one, &times);
     mtlm_activation_memory_measure(&one);
     for (int i = 0; i < MTLM_SCHEDULE_COUNT; i++)
         if (mtlm_schedules[i].fused)
@@ -322,8 +320,7 @@ static bool evaluate_choice(const struct program_search *s,
 
     one.schedule = choice->schedule;
     one.layout = choice->layout;
-    times = mtlm_stage_cost_times(s->search->machine, &one);
-    one.times = &times;
+    mtlm_stage_cost_take(s->search->machine, &one, &times);
     mtlm_activation_memory_measure(&one);
     if (choice->order.ranks > 0) {
         one.order = &choice->order;

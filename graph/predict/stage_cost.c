@@ -114,3 +114,14 @@ struct mtlm_stage_times mtlm_stage_cost_times(
         times.hop = machine->stretch * hops.seconds / hops.n;
     return times;
 }
+
+void mtlm_stage_cost_take(const struct mtlm_stage_cost *machine,
+                          struct mtlm_program_config *config,
+                          struct mtlm_stage_times *times)
+{
+    *times = (struct mtlm_stage_times){0};
+    if (!machine->cluster)
+        return;
+    *times = mtlm_stage_cost_times(machine, config);
+    config->times = times;
+}

@@ -25,4 +25,11 @@ struct mtlm_stage_times mtlm_stage_cost_times(
     const struct mtlm_stage_cost *machine,
     const struct mtlm_program_config *config);
 
+/* Gives config the times of the machine if the machine has a cluster; else
+ * config keeps its times.  *times: what config borrows then, empty otherwise;
+ * the caller frees it with mtlm_stage_times_free(). */
+void mtlm_stage_cost_take(const struct mtlm_stage_cost *machine,
+                          struct mtlm_program_config *config,
+                          struct mtlm_stage_times *times);
+
 #endif /* MTLM_GRAPH_STAGE_COST_H */

@@ -282,8 +282,7 @@ static bool simulate_layout(const struct search *s, bool whole,
     plan = mtlm_outline_stage(&config, 0, 0);
     if (mtlm_ring_check(&config, &err) == 0
         && mtlm_plan_gpu_bytes(&plan) <= s->hosts->available) {
-        times = mtlm_stage_cost_times(&machine, &config);
-        config.times = &times;
+        mtlm_stage_cost_take(&machine, &config, &times);
         f->tasks = mtlm_simulate_size_tasks(&config);
         fits = simulate_config(s, config, whole, f);
         mtlm_stage_times_free(&times);

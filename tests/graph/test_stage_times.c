@@ -211,6 +211,27 @@ static void test_a_cluster_says_the_times(void **state)
     mtlm_stage_times_free(&times);
 }
 
+static void test_a_machine_without_a_cluster_leaves_the_times(void **state)
+{
+    struct mtlm_stage_cost machine = {
+        .cluster = &timed, .stretch = 1, .slow_rank = -1};
+    const struct mtlm_stage_times given = {0};
+    struct mtlm_program_config config = small_config(1, 3, 2);
+    struct mtlm_stage_times times;
+
+    (void) state;
+    config.times = &given;
+    mtlm_stage_cost_take(&machine, &config, &times);
+    assert_ptr_equal(config.times, &times);
+    assert_int_equal(times.stages, 3);
+    mtlm_stage_times_free(&times);
+    machine.cluster = NULL;
+    config.times = &given;
+    mtlm_stage_cost_take(&machine, &config, &times);
+    assert_ptr_equal(config.times, &given);
+    assert_null(times.forward);
+}
+
 /* Two all-reduces a layer, of two steps of 0.25 s; the embedding's is on the
  * first stage. */
 static void test_tensor_parallel_messages_count_with_their_pass(void **state)
@@ -316,6 +337,7 @@ int main(void)
         cmocka_unit_test(test_messages_widen_windows),
         cmocka_unit_test(test_a_plan_works_with_the_times),
         cmocka_unit_test(test_a_cluster_says_the_times),
+        cmocka_unit_test(test_a_machine_without_a_cluster_leaves_the_times),
         cmocka_unit_test(test_tensor_parallel_messages_count_with_their_pass),
         cmocka_unit_test(test_no_node_is_lost),
         cmocka_unit_test(test_slow_messages_cost_two_stages_a_rank),
