@@ -8,8 +8,8 @@
 #include "codelets/blas.h"
 #include "codelets/speed.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
-#include "runtime/base/order.h"
 
 /* Larger products are hardly faster. */
 enum { MOST_ROWS = 512, MOST_HIDDEN = 2560, TIMES = 3 };
@@ -60,7 +60,7 @@ double mtlm_speed_flops(bool bf16, int64_t rows, int64_t hidden)
     run_once(&p); /* threads and pages of the library */
     for (int i = 0; i < TIMES; i++)
         ns[i] = run_once(&p);
-    qsort(ns, TIMES, sizeof(*ns), mtlm_order_int64);
+    qsort(ns, TIMES, sizeof(*ns), mtlm_compare_int64);
     free(p.a);
     free(p.b);
     free(p.c);

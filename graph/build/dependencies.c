@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "graph/build/dependencies.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
-#include "runtime/base/order.h"
 
 enum { NONE = -1 };
 
@@ -93,7 +93,7 @@ static void sort_predecessors(struct mtlm_dependencies *d)
     int n = 0;
 
     if (d->n > LONG_LIST)
-        qsort(d->found, d->n, sizeof(*d->found), mtlm_order_int64);
+        qsort(d->found, d->n, sizeof(*d->found), mtlm_compare_int64);
     else
         insert_each(d->found, d->n);
     for (int i = 0; i < d->n; i++)

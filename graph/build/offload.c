@@ -8,8 +8,8 @@
 
 #include "graph/build/offload.h"
 #include "graph/build/offload_units.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
-#include "runtime/base/order.h"
 #include "runtime/file/offload_file.h"
 
 bool mtlm_offload_streams(const struct mtlm_program_config *config)
@@ -139,7 +139,7 @@ static int64_t bytes_of(const struct mtlm_parameter *p)
 
 static int largest_first(const void *a, const void *b)
 {
-    return mtlm_order_int64(b, a);
+    return mtlm_compare_int64(b, a);
 }
 
 /* Returns the size of a slot, for which slots and larger parameters, which stay

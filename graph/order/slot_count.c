@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "graph/order/slot_count.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
-#include "runtime/base/order.h"
 
 /* Slots from F to B, from F to W, from B to W. */
 enum { UNTIL_BACKWARD, UNTIL_WEIGHT, GRADIENTS, KINDS };
@@ -63,7 +63,7 @@ static void add_pools(struct mtlm_slot_count *c, int rank)
 
     for (int i = 0; i < v; i++)
         memory[i] = c->boxes->memory[mtlm_box_stage(c->boxes, rank, i)];
-    qsort(memory, v, sizeof(*memory), mtlm_order_double);
+    qsort(memory, v, sizeof(*memory), mtlm_compare_double);
     for (int i = 0; i < v; i++) {
         if (memory[i] > below)
             c->level[c->n_levels++].memory = memory[i] - below;

@@ -9,8 +9,8 @@
 #include "codelets/value.h"
 #include "graph/predict/plan_scratch.h"
 #include "runtime/amx/amx_fp32.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
-#include "runtime/base/order.h"
 #include "runtime/machine/blas.h"
 
 /* OpenBLAS copies at most this many columns of a factor. */
@@ -50,7 +50,7 @@ static double panel_bytes(const struct mtlm_node *node)
 
 static int compare_bytes(const void *a, const void *b)
 {
-    return mtlm_order_double(b, a);
+    return mtlm_compare_double(b, a);
 }
 
 /* Whether a CPU runs the node; no_gpu_has: beside a GPU. */

@@ -173,7 +173,7 @@ struct mtlm_options {
     bool share_gpu; /* among ranks */
     enum mtlm_transport_choice transport;
     enum mtlm_comm_node comm_node;
-    enum mtlm_order collective_order;
+    enum mtlm_collective_order collective_order;
     double timeout_minutes; /* limit for a rank without sign of life */
 
     /* Synthetic runs */

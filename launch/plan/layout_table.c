@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "launch/plan/layout_table.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
-#include "runtime/base/order.h"
 #include "runtime/base/units.h"
 
 enum { PRINTED = 10 };
@@ -54,7 +54,7 @@ static int by_time_of_a_sample(const void *a, const void *b)
 {
     const struct mtlm_layout_row *x = a, *y = b;
 
-    return mtlm_order_real(x->seconds / x->samples, y->seconds / y->samples);
+    return mtlm_compare_real(x->seconds / x->samples, y->seconds / y->samples);
 }
 
 void mtlm_layout_table_print_compared(const struct mtlm_wish *wish,

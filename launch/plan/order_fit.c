@@ -11,8 +11,8 @@
 #include "graph/predict/activation_memory.h"
 #include "launch/options/options_schedule.h"
 #include "launch/plan/order_fit.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
-#include "runtime/base/order.h"
 #include "runtime/base/units.h"
 
 /* The boxes of an order.  memory [stages] MiB is the caller's. */
@@ -113,7 +113,7 @@ static double need_of_rank(const struct mtlm_hosts *hosts,
  * that need less leave the rest to the others. */
 static double level_of(double *need, int n, double available)
 {
-    qsort(need, n, sizeof(*need), mtlm_order_double);
+    qsort(need, n, sizeof(*need), mtlm_compare_double);
     for (int i = 0; i < n; i++) {
         if (need[i] > available / (n - i))
             return available / (n - i);

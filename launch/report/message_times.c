@@ -5,8 +5,8 @@
 
 #include "codelets/op.h"
 #include "launch/report/message_times.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
-#include "runtime/base/order.h"
 
 /* One end of a message.  All ends of a message have the same key. */
 enum { KEYS = 8 };
@@ -23,7 +23,7 @@ static int by_key(const void *pa, const void *pb)
 
     for (int i = 0; i < KEYS; i++)
         if (a->key[i] != b->key[i])
-            return mtlm_order(a->key[i], b->key[i]);
+            return mtlm_compare(a->key[i], b->key[i]);
     return 0;
 }
 
@@ -32,8 +32,8 @@ static int by_job(const void *pa, const void *pb)
     const struct end *a = pa, *b = pb;
 
     if (a->record->rank != b->record->rank)
-        return mtlm_order(a->record->rank, b->record->rank);
-    return mtlm_order(a->job, b->job);
+        return mtlm_compare(a->record->rank, b->record->rank);
+    return mtlm_compare(a->job, b->job);
 }
 
 static bool is_send_or_receive(const struct mtlm_record *r)

@@ -10,8 +10,8 @@
 #include "launch/report/traced_iteration.h"
 #include "launch/trace/windows.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
-#include "runtime/base/order.h"
 #include "runtime/comm/activity.h"
 
 /* The records [n] of some iterations. */
@@ -92,7 +92,7 @@ static int by_first(const void *pa, const void *pb)
 {
     const int64_t *a = pa, *b = pb;
 
-    return mtlm_order(*a, *b);
+    return mtlm_compare(*a, *b);
 }
 
 /* Trims a receive: it begins with the send.  Returns false if the send is

@@ -16,8 +16,8 @@
 #include "launch/simulate/graph_ranks.h"
 #include "launch/simulate/program_tasks.h"
 #include "launch/trace/export/export.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
-#include "runtime/base/order.h"
 #include "runtime/base/plural.h"
 
 enum { LANES = MTLM_LANE_DP + 1 };
@@ -36,9 +36,9 @@ struct graph_out {
 static int by_task_and_data(const void *pa, const void *pb)
 {
     const struct mtlm_trace_use *a = pa, *b = pb;
-    const int jobs = mtlm_order(a->job, b->job);
+    const int jobs = mtlm_compare(a->job, b->job);
 
-    return jobs ? jobs : mtlm_order(a->data, b->data);
+    return jobs ? jobs : mtlm_compare(a->data, b->data);
 }
 
 /* Sorts the operands; two uses of a data by one task become one. */

@@ -23,8 +23,8 @@
 #include "launch/simulate/layout_estimate.h"
 #include "launch/simulate/layout_search.h"
 #include "launch/simulate/simulate_size.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
-#include "runtime/base/order.h"
 
 enum { SIMULATED = 24 };
 
@@ -179,15 +179,15 @@ static int by_estimate(const void *a, const void *b)
 
     if (x->unlike != y->unlike)
         return x->unlike ? 1 : -1;
-    return mtlm_order_real(x->estimated_s / x->samples,
-                           y->estimated_s / y->samples);
+    return mtlm_compare_real(x->estimated_s / x->samples,
+                             y->estimated_s / y->samples);
 }
 
 static int by_seconds(const void *a, const void *b)
 {
     const struct mtlm_layout_found *x = a, *y = b;
 
-    return mtlm_order_real(x->seconds / x->samples, y->seconds / y->samples);
+    return mtlm_compare_real(x->seconds / x->samples, y->seconds / y->samples);
 }
 
 /* ---- simulations ---- */

@@ -6,8 +6,8 @@
 
 #include "graph/run/record.h"
 #include "launch/simulate/program_tasks.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
-#include "runtime/base/order.h"
 
 /* Returns the task of each item of a program; the caller frees the array. */
 static int64_t *find_tasks(const struct mtlm_execution *run, int program,
@@ -77,9 +77,9 @@ void mtlm_program_tasks_add(struct mtlm_gathered *all,
 static int by_task(const void *pa, const void *pb)
 {
     const struct mtlm_trace_edge *a = pa, *b = pb;
-    const int jobs = mtlm_order(a->job, b->job);
+    const int jobs = mtlm_compare(a->job, b->job);
 
-    return jobs ? jobs : mtlm_order(a->on_job, b->on_job);
+    return jobs ? jobs : mtlm_compare(a->on_job, b->on_job);
 }
 
 void mtlm_program_tasks_sort_edges(struct mtlm_gathered *all)

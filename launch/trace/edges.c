@@ -6,8 +6,8 @@
 #include "codelets/op.h"
 #include "launch/trace/edges.h"
 #include "launch/trace/messages.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
-#include "runtime/base/order.h"
 
 struct edges {
     struct mtlm_trace_edge *edge;
@@ -18,13 +18,13 @@ struct edges {
 static int by_node(const void *pa, const void *pb)
 {
     const struct mtlm_trace_edge *a = pa, *b = pb;
-    int c = mtlm_order(a->rank, b->rank);
+    int c = mtlm_compare(a->rank, b->rank);
 
     if (!c)
-        c = mtlm_order(a->job, b->job);
+        c = mtlm_compare(a->job, b->job);
     if (!c)
-        c = mtlm_order(a->on_rank, b->on_rank);
-    return c ? c : mtlm_order(a->on_job, b->on_job);
+        c = mtlm_compare(a->on_rank, b->on_rank);
+    return c ? c : mtlm_compare(a->on_job, b->on_job);
 }
 
 static void add_edge(struct edges *e, const struct mtlm_record *to,

@@ -5,8 +5,8 @@
 
 #include "codelets/op.h"
 #include "launch/trace/messages.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
-#include "runtime/base/order.h"
 
 enum { KEYS = 4 };
 
@@ -16,7 +16,7 @@ static int compare_keys(const struct mtlm_trace_end *a,
     int c = 0;
 
     for (int i = 0; i < KEYS && !c; i++)
-        c = mtlm_order(a->key[i], b->key[i]);
+        c = mtlm_compare(a->key[i], b->key[i]);
     return c;
 }
 
@@ -25,7 +25,7 @@ static int by_message(const void *pa, const void *pb)
     const struct mtlm_trace_end *a = pa, *b = pb;
     const int c = compare_keys(a, b);
 
-    return c ? c : mtlm_order(a->record->rank, b->record->rank);
+    return c ? c : mtlm_compare(a->record->rank, b->record->rank);
 }
 
 static struct mtlm_trace_end end_of(const struct mtlm_record *r)

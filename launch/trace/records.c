@@ -8,26 +8,26 @@
 #include "codelets/op_list.h"
 #include "launch/trace/messages.h"
 #include "launch/trace/records.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
-#include "runtime/base/order.h"
 
 static int by_rank_and_start(const void *pa, const void *pb)
 {
     const struct mtlm_record *a = pa, *b = pb;
-    int c = mtlm_order(a->rank, b->rank);
+    int c = mtlm_compare(a->rank, b->rank);
 
     if (!c)
-        c = mtlm_order(a->start_ns, b->start_ns);
+        c = mtlm_compare(a->start_ns, b->start_ns);
     if (!c)
-        c = mtlm_order(a->end_ns, b->end_ns);
-    return c ? c : mtlm_order(a->job, b->job);
+        c = mtlm_compare(a->end_ns, b->end_ns);
+    return c ? c : mtlm_compare(a->job, b->job);
 }
 
 static int by_number(const void *pa, const void *pb)
 {
     const int *a = pa, *b = pb;
 
-    return mtlm_order(*a, *b);
+    return mtlm_compare(*a, *b);
 }
 
 /* Adds worker to the n at list, unless it is there; returns the new n. */
@@ -176,8 +176,8 @@ static int by_key_and_start(const void *pa, const void *pb)
 
     for (int i = 0; i < 6; i++)
         if (a->key[i] != b->key[i])
-            return mtlm_order(a->key[i], b->key[i]);
-    return mtlm_order(a->start_ns, b->start_ns);
+            return mtlm_compare(a->key[i], b->key[i]);
+    return mtlm_compare(a->start_ns, b->start_ns);
 }
 
 static int same_key(const struct transfer *a, const struct transfer *b)

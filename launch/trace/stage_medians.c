@@ -6,8 +6,8 @@
 
 #include "codelets/op.h"
 #include "launch/trace/stage_medians.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
-#include "runtime/base/order.h"
 
 /* A pass, F, B or W, of a microbatch on a rank; or a node of the pass. */
 enum { STAGE, PHASE, RANK, ITERATION, MICROBATCH, KEYS };
@@ -23,7 +23,7 @@ static int compare_keys(const struct timed_pass *a, const struct timed_pass *b,
     int c = 0;
 
     for (int i = 0; i < keys && !c; i++)
-        c = mtlm_order(a->key[i], b->key[i]);
+        c = mtlm_compare(a->key[i], b->key[i]);
     return c;
 }
 
@@ -38,12 +38,12 @@ static int by_time(const void *pa, const void *pb)
     const struct timed_pass *a = pa, *b = pb;
     const int c = compare_keys(a, b, ITERATION);
 
-    return c ? c : mtlm_order(a->ns, b->ns);
+    return c ? c : mtlm_compare(a->ns, b->ns);
 }
 
 static int by_ns(const void *a, const void *b)
 {
-    return mtlm_order(*(const int64_t *) a, *(const int64_t *) b);
+    return mtlm_compare(*(const int64_t *) a, *(const int64_t *) b);
 }
 
 /* Lists the nodes of all passes, or those in layers.  Returns their number. */

@@ -12,8 +12,8 @@
 #include "launch/options/options_parse.h"
 #include "launch/train/seeds.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
-#include "runtime/base/order.h"
 #include "runtime/base/plural.h"
 #include "runtime/base/standard_output.h"
 #include "runtime/file/disk.h"
@@ -177,7 +177,7 @@ static void print_median(const struct mtlm_seeds *seeds, int k)
 
     for (int i = 0; i < n; i++)
         value[i] = seeds->best[i].score[k];
-    qsort(value, n, sizeof(*value), mtlm_order_double);
+    qsort(value, n, sizeof(*value), mtlm_compare_double);
     printf("  %s: median %.2f%s, least %.2f%s, greatest %.2f%s\n",
            seeds->name[k], (value[(n - 1) / 2] + value[n / 2]) / 2, seeds->unit,
            value[0], seeds->unit, value[n - 1], seeds->unit);

@@ -9,7 +9,7 @@
 #include <xxhash.h>
 
 #include "launch/train/weight_hash.h"
-#include "runtime/base/order.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/standard_output.h"
 
 /* Hash of a parameter's shard; every data-parallel rank has it. */
@@ -48,9 +48,9 @@ struct mtlm_weight_hash *mtlm_weight_hash_read(struct mtlm_job *job)
 static int by_number(const void *x, const void *y)
 {
     const struct entry *a = x, *b = y;
-    const int c = mtlm_order(a->number, b->number);
+    const int c = mtlm_compare(a->number, b->number);
 
-    return c ? c : mtlm_order(a->shard, b->shard);
+    return c ? c : mtlm_compare(a->shard, b->shard);
 }
 
 /* Keeps one entry of each set of equal entries.  Returns the number of entries

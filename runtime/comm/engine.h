@@ -18,7 +18,8 @@
  * match them.  All ranks of a group must issue their collectives in one order.
  * A transport may also run one collective at a time (max_in_flight 1, like the
  * stream of a GPU).  On one, a collective must never wait for another that
- * stands behind it on a peer.  enum mtlm_order says who decides on the order.
+ * stands behind it on a peer.  enum mtlm_collective_order says who decides on
+ * the order.
  *
  * Neither order can deadlock.  Two facts hold in every job:
  * (1) There is one program order of all nodes of the job: microbatch by
@@ -61,7 +62,7 @@ struct mtlm_engine;
 
 /* Who decides on the order of collectives; in the order of
  * --collective-order. */
-enum mtlm_order {
+enum mtlm_collective_order {
     MTLM_ORDER_BY_LEADER, /* tickets from rank 0 of the group */
     MTLM_ORDER_PLANNED,   /* mtlm_engine_order(), without tickets */
 };
@@ -86,7 +87,7 @@ struct mtlm_engine_config {
     /* Of collectives; equal on all ranks.  NCCL needs a program built with
      * NCCL, one GPU per rank, and tasks = false. */
     enum mtlm_transport_kind transport;
-    enum mtlm_order order;
+    enum mtlm_collective_order order;
     /* Most collectives in flight at a time; 0: any number.  1 behaves like one
      * NCCL stream. */
     int max_in_flight;

@@ -8,7 +8,7 @@
 #include "runtime/comm/sequencer.h"
 
 void mtlm_sequencer_create(struct mtlm_sequencer *sequencer,
-                           enum mtlm_order order, bool leader)
+                           enum mtlm_collective_order order, bool leader)
 {
     *sequencer = (struct mtlm_sequencer){.order = order, .leader = leader};
     mtlm_queue_init(&sequencer->ready);

@@ -11,7 +11,7 @@
 /* The sequencer decides which collective a rank issues next;
  * runtime/comm/engine.h says why that cannot deadlock.  No threads, no MPI. */
 struct mtlm_sequencer {
-    enum mtlm_order order;
+    enum mtlm_collective_order order;
     bool leader;             /* of its tensor-parallel group */
     struct mtlm_queue ready; /* collectives with data, not issued */
     /* Of the leader.  cross: posted collectives across groups that are not
@@ -28,7 +28,7 @@ struct mtlm_sequencer {
 
 /* Creates a sequencer without collectives; the caller destroys it. */
 void mtlm_sequencer_create(struct mtlm_sequencer *sequencer,
-                           enum mtlm_order order, bool leader);
+                           enum mtlm_collective_order order, bool leader);
 void mtlm_sequencer_destroy(struct mtlm_sequencer *sequencer);
 
 /* Plans the next n collectives.  first: the number of the next collective to be

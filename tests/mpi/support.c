@@ -75,7 +75,8 @@ void setup(int *argc, char ***argv, int tp, int workers, int seconds)
     pthread_detach(thread);
 }
 
-struct mtlm_engine *start_engine(enum mtlm_order order, int max_in_flight,
+struct mtlm_engine *start_engine(enum mtlm_collective_order order,
+                                 int max_in_flight,
                                  struct mtlm_recorder *recorder)
 {
     const struct mtlm_engine_config config = {.ranks = ranks,

@@ -26,7 +26,8 @@ extern enum mtlm_transport_kind transport;
 int times(int n);
 
 /* The engine that the watchdog describes. */
-struct mtlm_engine *start_engine(enum mtlm_order order, int max_in_flight,
+struct mtlm_engine *start_engine(enum mtlm_collective_order order,
+                                 int max_in_flight,
                                  struct mtlm_recorder *recorder);
 void stop_engine(void);
 extern struct mtlm_engine *engine;

@@ -241,7 +241,8 @@ static int by_start(const void *a, const void *b)
 
 /* Tensor-parallel ranks issued the same, in the same order; returns how many
  * collectives began before another had ended. */
-static long check_records(struct mtlm_recorder *recorder, enum mtlm_order order)
+static long check_records(struct mtlm_recorder *recorder,
+                          enum mtlm_collective_order order)
 {
     size_t n, bytes;
     const struct mtlm_record *record = mtlm_recorder_records(recorder, &n);
@@ -268,8 +269,8 @@ static long check_records(struct mtlm_recorder *recorder, enum mtlm_order order)
 }
 
 /* Returns how many values were wrong, on all ranks. */
-static double run(enum mtlm_order order, int max_in_flight, int iterations,
-                  int delay_us)
+static double run(enum mtlm_collective_order order, int max_in_flight,
+                  int iterations, int delay_us)
 {
     const int64_t start = mtlm_now_ns();
     struct mtlm_recorder *recorder = mtlm_recorder_create();

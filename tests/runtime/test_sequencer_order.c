@@ -52,7 +52,7 @@ struct world {
     int present[COMMS][NODES];
     bool done[PROCESSES][NODES];
     int plan[NODES]; /* all, in an order that respects what they depend on */
-    enum mtlm_order order;
+    enum mtlm_collective_order order;
     bool unordered; /* each process issues what is ready on itself */
     int limit;      /* in flight; 0: any number */
     unsigned seed;
@@ -281,7 +281,7 @@ static bool step(struct world *w)
 
 enum outcome { WELL, STUCK, MISMATCH };
 
-static enum outcome simulate(unsigned seed, enum mtlm_order order,
+static enum outcome simulate(unsigned seed, enum mtlm_collective_order order,
                              bool unordered, int limit)
 {
     struct world *w = mtlm_calloc(1, sizeof(*w));

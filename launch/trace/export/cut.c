@@ -4,14 +4,14 @@
 #include <stdlib.h>
 
 #include "launch/trace/export/cut.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
-#include "runtime/base/order.h"
 
 static int by_time(const void *pa, const void *pb)
 {
     const int64_t *a = pa, *b = pb;
 
-    return mtlm_order(*a, *b);
+    return mtlm_compare(*a, *b);
 }
 
 static int last_stage(const struct mtlm_trace_records *records)
