@@ -9,6 +9,7 @@
 #include "graph/build/order_build.h"
 #include "graph/build/ring.h"
 #include "graph/build/ring_order.h"
+#include "graph/order/rounding.h"
 #include "runtime/base/memory.h"
 
 /* Limits that are tried.  An order is built within the memory of activations;
@@ -30,7 +31,8 @@ static bool build_within(const struct mtlm_published *published,
     for (int i = 0; i < TRIES; i++) {
         if (isinf(mtlm_published_build(published, walk, most, order)))
             return false;
-        if (mtlm_ring_memory(&following) <= config->act_mem * (1 + 1e-9))
+        if (mtlm_ring_memory(&following)
+            <= config->act_mem * (1 + MTLM_MEMORY_ROUNDING))
             return true;
         most *= less;
     }

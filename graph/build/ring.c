@@ -11,6 +11,7 @@
 #include "graph/build/offload_rings.h"
 #include "graph/build/ring.h"
 #include "graph/build/ring_order.h"
+#include "graph/order/rounding.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/units.h"
 
@@ -159,7 +160,7 @@ int mtlm_ring_check(const struct mtlm_program_config *config,
     if (!config->order && config->window <= 0)
         return 0;
     need = mtlm_ring_memory(config);
-    if (need <= config->act_mem * (1 + 1e-9))
+    if (need <= config->act_mem * (1 + MTLM_MEMORY_ROUNDING))
         return 0;
     if (config->order)
         return mtlm_error_set(err, MTLM_EXIT_RESOURCE,

@@ -11,6 +11,7 @@
 #include "graph/order/improve.h"
 #include "graph/order/order_memory.h"
 #include "graph/order/published.h"
+#include "graph/order/rounding.h"
 #include "graph/order/rounds.h"
 #include "graph/order/shift.h"
 #include "runtime/base/memory.h"
@@ -36,7 +37,7 @@ struct best_search {
 static bool slots_fit(const struct best_search *s,
                       const struct mtlm_box_order *order)
 {
-    const double most = s->config->most_memory * (1 + 1e-9);
+    const double most = s->config->most_memory * (1 + MTLM_MEMORY_ROUNDING);
 
     for (int r = 0; r < s->ranks; r++)
         if (mtlm_order_memory(order, s->boxes, r, &s->config->slots) > most)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "graph/order/dispatch.h"
+#include "graph/order/rounding.h"
 #include "runtime/base/memory.h"
 
 /* The F, or the B, of a virtual stage: one microbatch after another. */
@@ -128,7 +129,7 @@ static bool run_weight(struct dispatch *s, int r)
 /* Runs W until a box of the rank has its memory. */
 static bool make_room(struct dispatch *s, int r, int number)
 {
-    const double most = s->config->most_memory * (1 + 1e-9);
+    const double most = s->config->most_memory * (1 + MTLM_MEMORY_ROUNDING);
     const struct mtlm_box box = mtlm_box_at(s->walk->boxes, number);
     const struct dispatch_rank *rank = &s->rank[r];
 
@@ -146,7 +147,8 @@ static double fill_wait(struct dispatch *s, int r, int box)
     const int before = s->walk->before[box];
     const double arrival =
         before < 0 ? 0 : s->walk->end[before] + s->walk->hop[box];
-    const double until = arrival * (1 + 1e-12) + s->config->delay[r];
+    const double until =
+        arrival * (1 + MTLM_WALK_ROUNDING) + s->config->delay[r];
 
     while (rank->now < arrival && rank->first < rank->end
            && rank->now + s->walk->time[rank->waiting[rank->first]] <= until)

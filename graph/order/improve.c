@@ -7,6 +7,7 @@
 
 #include "graph/order/chance.h"
 #include "graph/order/improve.h"
+#include "graph/order/rounding.h"
 #include "runtime/base/memory.h"
 
 enum {
@@ -92,7 +93,7 @@ static bool may_swap(const struct state *s, int r, int place)
     return s->walk->before[y] != x
            && !(a.phase == b.phase && a.stage == b.stage)
            && s->level[r][place] + s->walk->growth[y]
-                  <= s->config->most_memory * (1 + 1e-9);
+                  <= s->config->most_memory * (1 + MTLM_MEMORY_ROUNDING);
 }
 
 static void swap_boxes(struct state *s, int r, int place)
@@ -131,7 +132,7 @@ static double bound_of(const struct state *s, int r, int place)
 
 static bool is_critical(const struct state *s, int box)
 {
-    return s->walk->end[box] + s->tail[box] > s->now * (1 - 1e-12);
+    return s->walk->end[box] + s->tail[box] > s->now * (1 - MTLM_WALK_ROUNDING);
 }
 
 /* A box that begins the longest path. */
@@ -240,7 +241,7 @@ static void start_again(struct state *s)
 
 static void note_best(struct state *s)
 {
-    if (s->now >= s->least * (1 - 1e-12))
+    if (s->now >= s->least * (1 - MTLM_WALK_ROUNDING))
         return;
     s->least = s->now;
     s->best_step = s->step;
@@ -282,7 +283,8 @@ double mtlm_improve_order(const struct mtlm_improve *improve,
     s.now = s.least = mtlm_walk(walk, order);
     mtlm_order_copy(&s.best, order);
     find_levels(&s);
-    for (; s.step < improve->steps && s.least > improve->enough * (1 + 1e-9);
+    for (; s.step < improve->steps
+           && s.least > improve->enough * (1 + MTLM_SECONDS_ROUNDING);
          s.step++)
         step(&s);
     mtlm_order_copy(order, &s.best);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "graph/order/order_memory.h"
+#include "graph/order/rounding.h"
 #include "runtime/base/memory.h"
 
 /* Returns the box that each lane runs: -1, none; the caller frees the array. */
@@ -65,5 +66,5 @@ int mtlm_order_memory_exceeds(const struct mtlm_box_order *order,
                               double *memory)
 {
     return walk_rank(order, boxes, rank, &limit->slots,
-                     limit->most[rank] * (1 + 1e-9), memory);
+                     limit->most[rank] * (1 + MTLM_MEMORY_ROUNDING), memory);
 }

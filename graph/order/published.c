@@ -10,6 +10,7 @@
 #include "graph/order/dualpipe_v.h"
 #include "graph/order/published.h"
 #include "graph/order/published_loop.h"
+#include "graph/order/rounding.h"
 #include "graph/order/rounds.h"
 
 /* ---- formulas ---- */
@@ -244,7 +245,8 @@ double mtlm_published_build(const struct mtlm_published *published,
                    : build_in_rounds(own, walk, order);
     published->build(boxes, order);
     if (most_memory > 0
-        && mtlm_order_peak(order, boxes) > most_memory * (1 + 1e-9))
+        && mtlm_order_peak(order, boxes)
+               > most_memory * (1 + MTLM_MEMORY_ROUNDING))
         return INFINITY;
     return mtlm_walk(walk, order);
 }

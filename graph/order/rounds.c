@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "graph/order/rounding.h"
 #include "graph/order/rounds.h"
 #include "runtime/base/memory.h"
 
@@ -34,7 +35,7 @@ struct rounds_build {
 
 static bool fits(double used, double most)
 {
-    return used <= most * (1 + 1e-9);
+    return used <= most * (1 + MTLM_MEMORY_ROUNDING);
 }
 
 /* ---- boxes ---- */
@@ -124,11 +125,11 @@ static void fill_wait(struct rounds_build *b, int r, double until, bool fill)
 
     while (has_weight(rank)
            && rank->now + b->walk->time[rank->waiting[rank->first]]
-                  <= until * (1 + 1e-12))
+                  <= until * (1 + MTLM_WALK_ROUNDING))
         run_weight(b, r);
     while (fill && has_weight(rank)
-           && until - rank->now
-                  > allowed_idle(b, r) - rank->idle + 1e-12 * until)
+           && until - rank->now > allowed_idle(b, r) - rank->idle
+                                      + MTLM_WALK_ROUNDING * until)
         run_weight(b, r);
 }
 
@@ -201,7 +202,8 @@ static bool begin_v(struct rounds_build *b)
         while (
             more && rank->forward[0] < b->m
             && fits(rank->memory + (2 + 2 * r) * each, b->rounds->most_memory)
-            && rank->now + b->boxes->forward[r] <= until * (1 + 1e-12))
+            && rank->now + b->boxes->forward[r]
+                   <= until * (1 + MTLM_WALK_ROUNDING))
             for (int i = 0; i <= r && more; i++)
                 more = advance(b, MTLM_PHASE_FORWARD, i, 0, false);
         if (!advance(b, MTLM_PHASE_FORWARD, r, 1, false))
@@ -215,7 +217,7 @@ static bool begin_v(struct rounds_build *b)
  * stage without layers keeps nothing of a microbatch. */
 static int kept_by(const struct rounds_build *b, int r)
 {
-    const double most = b->rounds->most_memory * (1 + 1e-9);
+    const double most = b->rounds->most_memory * (1 + MTLM_MEMORY_ROUNDING);
     const double each = b->boxes->memory[r];
 
     return most >= b->m * each ? b->m : (int) floor(most / each);

@@ -8,6 +8,7 @@
 
 #include "graph/order/dispatch.h"
 #include "graph/order/chance.h"
+#include "graph/order/rounding.h"
 #include "graph/order/shift.h"
 #include "runtime/base/memory.h"
 
@@ -171,7 +172,7 @@ static double cost_of(const struct shifting *s, double makespan)
 
 static void note_best(struct shifting *s, double makespan)
 {
-    if (makespan >= s->least * (1 - 1e-12))
+    if (makespan >= s->least * (1 - MTLM_WALK_ROUNDING))
         return;
     s->least = makespan;
     s->best_step = s->step;
@@ -262,7 +263,8 @@ double mtlm_shift_order(const struct mtlm_shift *shift, struct mtlm_walk *walk,
     find_scales(&s);
     wish_starts(&s, &s.of_best);
     start_again(&s);
-    for (; s.step < shift->steps && s.least > shift->enough * (1 + 1e-9);
+    for (; s.step < shift->steps
+           && s.least > shift->enough * (1 + MTLM_SECONDS_ROUNDING);
          s.step++)
         step(&s);
     free_wishes(&s.now);

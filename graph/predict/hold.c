@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "graph/order/rounding.h"
 #include "graph/predict/hold.h"
 #include "graph/predict/late.h"
 #include "graph/predict/pipeline_programs.h"
@@ -13,8 +14,6 @@
 static const double shares[] = {0.5, 0.25, 1, 0};
 
 enum { SHARES = sizeof(shares) / sizeof(shares[0]) };
-
-static const double rounding = 1e-9;
 
 /* Pipelines to choose a share for. */
 struct shares_of {
@@ -42,11 +41,11 @@ static double choose_share(struct shares_of *s, double *seconds)
         const double given = s->evaluate(s->arg, shares[i], 0);
         double late;
 
-        if (given > most * (1 + rounding))
+        if (given > most * (1 + MTLM_SECONDS_ROUNDING))
             continue;
         s->share = shares[i];
         late = mtlm_late_seconds(evaluate_late, s, s->forward);
-        if (late >= least * (1 - rounding))
+        if (late >= least * (1 - MTLM_SECONDS_ROUNDING))
             continue;
         least = late;
         share = shares[i];
@@ -155,8 +154,9 @@ static bool lengthens(const struct mtlm_program_config *config,
     bool longer;
 
     mtlm_pipeline_programs_slow(&p, machine);
-    longer = mtlm_pipeline_programs_makespan(&p, share)
-             > mtlm_pipeline_programs_makespan(&p, 0) * (1 + rounding);
+    longer =
+        mtlm_pipeline_programs_makespan(&p, share)
+        > mtlm_pipeline_programs_makespan(&p, 0) * (1 + MTLM_SECONDS_ROUNDING);
     mtlm_pipeline_programs_free(&p);
     return longer;
 }

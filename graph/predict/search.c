@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "graph/build/ring.h"
+#include "graph/order/rounding.h"
 #include "graph/predict/activation_memory.h"
 #include "graph/predict/search.h"
 #include "graph/predict/stage_kind.h"
@@ -41,7 +42,8 @@ double mtlm_search(const struct mtlm_search *search, struct mtlm_window *window,
     const double least = fmin(most, fmax(1, most / 2));
     double best = INFINITY;
 
-    if (mtlm_window_least_memory(&model) > model.most_memory * (1 + 1e-9)) {
+    if (mtlm_window_least_memory(&model)
+        > model.most_memory * (1 + MTLM_MEMORY_ROUNDING)) {
         free(tried);
         return INFINITY;
     }
@@ -61,7 +63,7 @@ double mtlm_search(const struct mtlm_search *search, struct mtlm_window *window,
         e = mtlm_evaluate(&one);
         cost = search->by_span ? e.span_s : e.makespan_s;
         mtlm_evaluation_free(&e);
-        if (cost < best * (1 - 1e-9)) {
+        if (cost < best * (1 - MTLM_SECONDS_ROUNDING)) {
             best = cost;
             *alpha = model.alpha;
             memcpy(window, tried, stages * sizeof(*tried));
@@ -112,7 +114,7 @@ static double try_windows(struct mtlm_program_config *config, double bytes)
     cost = mtlm_search(&search, window, &config->window);
     search.windows.more_gradients = MOST_MORE * config->layout.pp;
     more_cost = config->times ? mtlm_search(&search, window, &alpha) : INFINITY;
-    if (more_cost < cost * (1 - 1e-9)) {
+    if (more_cost < cost * (1 - MTLM_SECONDS_ROUNDING)) {
         cost = more_cost;
         config->window = alpha;
     }
@@ -245,7 +247,7 @@ void mtlm_search_gradients(struct mtlm_program_config *config)
 
         one.more_gradients = more;
         cost = evaluate_windows(&one);
-        if (cost < least * (1 - 1e-9)) {
+        if (cost < least * (1 - MTLM_SECONDS_ROUNDING)) {
             least = cost;
             config->more_gradients = more;
         }

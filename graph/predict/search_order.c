@@ -8,6 +8,7 @@
 #include "graph/build/order_build.h"
 #include "graph/build/ring.h"
 #include "graph/order/best.h"
+#include "graph/order/rounding.h"
 #include "graph/predict/activation_memory.h"
 #include "graph/predict/bound.h"
 #include "graph/predict/evaluated_order.h"
@@ -159,7 +160,7 @@ static void note(const struct mtlm_program_config *config,
         found[i] = (struct mtlm_found_order){.follow = follow,
                                              .schedule = config->schedule,
                                              .layout = config->layout};
-    if (mtlm_ring_memory(&one) <= s->most_memory * (1 + 1e-9)) {
+    if (mtlm_ring_memory(&one) <= s->most_memory * (1 + MTLM_MEMORY_ROUNDING)) {
         evaluate(&one, s, found);
         for (int i = 0; i < POLICIES; i++) {
             if (!s->wanted[i])

@@ -7,6 +7,7 @@
 
 #include "graph/build/order_build.h"
 #include "graph/build/ring.h"
+#include "graph/order/rounding.h"
 #include "graph/predict/activation_memory.h"
 #include "graph/predict/limits.h"
 #include "graph/predict/outline.h"
@@ -25,8 +26,6 @@ enum { ENOUGH = 2 };
 
 /* Parts of the activation memory that are tried. */
 enum { PARTS = 16 };
-
-static const double rounding = 1e-9;
 
 /* Without tensor parallelism, programs take about what their stages do.  Then a
  * candidate's stages take at most so many times the time of the choice's. */
@@ -117,7 +116,7 @@ static bool fits(const struct program_search *s,
     struct mtlm_outline outline;
     bool fit;
 
-    if (mtlm_ring_memory(config) > config->act_mem * (1 + rounding))
+    if (mtlm_ring_memory(config) > config->act_mem * (1 + MTLM_MEMORY_ROUNDING))
         return false;
     if (device <= 0)
         return true;
@@ -157,7 +156,7 @@ static bool note(struct program_search *s,
     found.seconds =
         fit && stages_are_worth(s, &one) ? seconds_of(s, &one) : INFINITY;
     if (found.seconds > s->most
-        || found.seconds >= best->found.seconds * (1 - rounding)) {
+        || found.seconds >= best->found.seconds * (1 - MTLM_SECONDS_ROUNDING)) {
         mtlm_found_order_free(&found);
         return fit;
     }
@@ -251,7 +250,8 @@ static void try_schedule(struct program_search *s,
         try_published(s, &own, published);
         return;
     }
-    enough = mtlm_ring_memory(&own) <= config->act_mem * (1 + rounding);
+    enough =
+        mtlm_ring_memory(&own) <= config->act_mem * (1 + MTLM_MEMORY_ROUNDING);
     own.act_mem = 0;
     own.activation.stage = NULL;
     if (enough && mtlm_search_order_own(&own, &windows, &found))

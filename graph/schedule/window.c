@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "graph/order/rounding.h"
 #include "graph/schedule/window.h"
 #include "runtime/base/memory.h"
 
@@ -181,7 +182,8 @@ double mtlm_window_set_memory(const struct mtlm_window_model *model,
     set_slots(model, step, alpha, window);
     while (isfinite(next = next_alpha(model, step, alpha))) {
         set_slots(model, step, next, window);
-        if (mtlm_window_memory(model, window) > most * (1 + ROUNDING)) {
+        if (mtlm_window_memory(model, window)
+            > most * (1 + MTLM_MEMORY_ROUNDING)) {
             set_slots(model, step, alpha, window);
             break;
         }
@@ -223,8 +225,8 @@ static void deal_out_slots(const struct mtlm_window_model *model, double most,
     const struct mtlm_layout *layout = model->layout;
 
     for (int r = 0; r < layout->pp; r++) {
-        double left =
-            most * (1 + ROUNDING) - mtlm_window_rank_memory(model, window, r);
+        double left = most * (1 + MTLM_MEMORY_ROUNDING)
+                      - mtlm_window_rank_memory(model, window, r);
         bool dealt = true;
 
         while (dealt) {
@@ -312,7 +314,7 @@ void mtlm_window_set_interleaved(const struct mtlm_window_model *model,
 static void add_more_gradients(const struct mtlm_window_model *model,
                                int pp_rank, struct mtlm_window *window)
 {
-    double left = model->most_memory * (1 + ROUNDING)
+    double left = model->most_memory * (1 + MTLM_MEMORY_ROUNDING)
                   - mtlm_window_rank_memory(model, window, pp_rank);
 
     for (int i = 0; i < model->more_gradients; i++)
