@@ -9,10 +9,17 @@ from bench.ours import Failure
 
 INTERRUPTED = 75  # exit status of mtlm-dag after a signal
 SPEAKER = "mtlm-dag: "
+PROGRAMS = "mtlm-dag", "mtlm-preprocess"
 
 
 class Stopped(Failure):
     """A signal ended a run."""
+
+
+def programs(ours):
+    """Words that tell runs of these programs from runs of changed ones.  ours:
+    the Ours of a build."""
+    return [f"{name} {ours.digest(name)}" for name in PROGRAMS]
 
 
 def is_whole(path, words):

@@ -9,11 +9,27 @@ import xml.etree.ElementTree
 source = os.environ.get("srcdir", ".")
 build = os.environ.get("builddir", ".")
 
+# Counts its runs, in a file beside it.  --save must not be there yet.
+TRAINER = """#!/bin/sh
+echo run >>"$0.runs"
+while [ $# -gt 0 ]; do
+    case $1 in
+    --metrics)
+        echo '{"iteration": 1, "validation": {"lm_loss": 2.5}}' >"$2" ;;
+    --save)
+        mkdir "$2" || exit 2 ;;
+    esac
+    shift
+done
+echo "mnli: accuracy 40.0 %"
+echo "epoch 1 of 1: accuracy 50.0 %"
+"""
+
 
 class Script(unittest.TestCase):
-    def learn(self, work, *words, more=()):
+    def learn(self, work, *words, more=(), programs=build):
         return subprocess.run(
-            [os.path.join(source, "perf", "learning"), "--build", build,
+            [os.path.join(source, "perf", "learning"), "--build", programs,
              "--runs", os.path.join(work, "runs"), "--questions", "200",
              "--iterations", "20", "--pretraining", "20", "--epochs", "2",
              *words, "--", "--num-layers", "1", "--hidden-size", "32", *more],
@@ -40,6 +56,24 @@ class Script(unittest.TestCase):
         cells = {cell.strip() for cell in page.replace("\n", "|").split("|")}
         self.assertLess({"mnli", "squad-1.1", "33.3 %", "epoch 2"}, cells)
         self.assertIn("from the bound", page)
+
+    def test_changed_programs_take_nothing_of_the_programs_before(self):
+        """The four trainings begin anew, with a new folder of --save."""
+        with tempfile.TemporaryDirectory() as work:
+            trainer = os.path.join(work, "mtlm-dag")
+            tokens = os.path.join(work, "mtlm-preprocess")
+            for path, text in (trainer, TRAINER), (tokens, "#!/bin/sh\n"):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+                os.chmod(path, 0o700)
+            for changed, runs in (None, 4), (None, 4), (trainer, 8), (tokens, 12):
+                if changed:
+                    with open(changed, "a", encoding="utf-8") as file:
+                        file.write("# changed\n")
+                done = self.learn(work, "language", "mnli", programs=work)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                with open(trainer + ".runs", encoding="utf-8") as file:
+                    self.assertEqual(len(file.readlines()), runs)
 
     def test_an_unknown_part_is_refused(self):
         done = self.learn("/nowhere", "chess")

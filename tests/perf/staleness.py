@@ -13,6 +13,14 @@ JOB = (
     "--num-layers 1 --hidden-size 16 --num-attention-heads 2 --seq-length 16 "
     "--micro-batch-size 2 --global-batch-size 2 --eval-iters 1"
 ).split()
+# Counts its runs, in a file beside it.
+PROGRAM = """#!/bin/sh
+echo run >>"$0.runs"
+while [ "$1" != --metrics ]; do shift; done
+for i in 1 2; do
+    echo "{\\"iteration\\": $i, \\"validation\\": {\\"lm_loss\\": 2.5}}"
+done >"$2"
+"""
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -60,6 +68,28 @@ class Script(unittest.TestCase):
         self.assertEqual(rows[0][3], "0.00 +- 0.00")
         self.assertNotEqual(rows[7][1], rows[7][2])
         self.assertEqual(len(picture.findall(SVG + "polyline")), 8)
+
+    def test_a_changed_program_takes_no_figures_of_the_program_before(self):
+        with tempfile.TemporaryDirectory() as work:
+            program = os.path.join(work, "mtlm-dag")
+            with open(program, "w") as file:
+                file.write(PROGRAM)
+            os.chmod(program, 0o700)
+            for change, runs in ("", 4), ("", 4), ("# changed\n", 8):
+                with open(program, "a") as file:
+                    file.write(change)
+                done = subprocess.run(
+                    [
+                        os.path.join(source, "perf", "staleness"),
+                        *("--build", work, "--seeds", "2", "--lr", "1e-3"),
+                        *("--data-path", "text", "--iterations", "2"),
+                    ],
+                    capture_output=True,
+                    text=True,
+                )
+                self.assertEqual(done.returncode, 0, done.stderr)
+                with open(program + ".runs") as file:
+                    self.assertEqual(len(file.readlines()), runs)
 
 
 if __name__ == "__main__":
