@@ -4,7 +4,7 @@ tests/fuzz/run.py [--write DIR] PROGRAM SEEDS [READER]..., SEEDS as corpus.py
 makes them; what is found lies beside them.  FUZZ_RUNS: executions of each (10
 million); FUZZ_SECONDS: no more than that many for each; FUZZ_JOBS: readers at
 once (one for each core).  --write keeps a page of all readers that ran, this
-time or before."""
+time or before; the page that is there keeps the rows of other build folders."""
 import argparse
 import datetime
 import json
@@ -17,6 +17,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "..", "perf"))
 
+from bench.page_files import write  # noqa: E402
 from bench.report import directory  # noqa: E402
 
 RUNS = int(os.environ.get("FUZZ_RUNS", 10_000_000))
@@ -99,7 +100,31 @@ def keep(seeds, name, result):
         json.dump(result, file)
 
 
-def page(seeds):
+def former_rows(path):
+    """{reader: row} of the page that is there."""
+    if not os.path.exists(path):
+        return {}
+    with open(path, encoding="utf-8") as file:
+        rows = [line.rstrip("\n") for line in file if line.startswith("| ")]
+    return {row.split(" | ")[0].removeprefix("| "): row for row in rows}
+
+
+def newest_row(seeds, name, former):
+    """What the reader did last, here or by the row of the page; or None."""
+    path = os.path.join(seeds, name + ".json")
+    if not os.path.exists(path):
+        return former
+    with open(path, encoding="utf-8") as file:
+        r = json.load(file)
+    if former and former.split(" | ")[1] > r["date"]:
+        return former
+    return (f"| {name} | {r['date']} | {r['length']} | {r['runs']} | "
+            f"{r['seconds']:.0f} | {r['covered']} | "
+            f"{'**yes**' if r['code'] else 0} |")
+
+
+def page(seeds, former):
+    """former: what former_rows() returns."""
     lines = ["# Any bytes for what reads files", "",
              "`make fuzz FUZZ='--write DIR'`: libFuzzer with "
              "AddressSanitizer and UBSan; each reader's own corpus, words and "
@@ -113,16 +138,8 @@ def page(seeds):
              "",
              "| reader | date | bytes | executions | seconds | edges | "
              "findings |", "|---|---|---|---|---|---|---|"]
-    for name in LENGTHS:
-        path = os.path.join(seeds, name + ".json")
-        if not os.path.exists(path):
-            continue
-        with open(path, encoding="utf-8") as file:
-            r = json.load(file)
-        lines.append(f"| {name} | {r['date']} | {r['length']} | {r['runs']} | "
-                     f"{r['seconds']:.0f} | {r['covered']} | "
-                     f"{'**yes**' if r['code'] else 0} |")
-    return "\n".join(lines) + "\n"
+    rows = [newest_row(seeds, name, former.get(name)) for name in LENGTHS]
+    return "\n".join(lines + [row for row in rows if row]) + "\n"
 
 
 def run_all(program, seeds, waiting):
@@ -154,9 +171,8 @@ def main():
     bad = run_all(options.program, options.seeds,
                   options.reader or list(LENGTHS))
     if options.write:
-        with open(os.path.join(options.write, "fuzz.md"), "w",
-                  encoding="utf-8") as file:
-            file.write(page(options.seeds))
+        path = os.path.join(options.write, "fuzz.md")
+        write({path: page(options.seeds, former_rows(path))})
     sys.exit(bad > 0)
 
 

@@ -77,6 +77,28 @@ class Run(unittest.TestCase):
                          ["1000", "115", "0"])
         self.assertEqual(page["llmc"][4], "**yes**")
 
+    def test_page_keeps_the_rows_of_another_build(self):
+        path = os.path.join(self.work, "pages", "fuzz.md")
+        row = "| idx | 2020-01-02 | 512 | 77 | 151 | 115 | 0 |\n"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("| reader | date |\n|---|---|\n" + row)
+        self.run_readers("--write", "pages", "./fuzz", "seeds", "llmc")
+        with open(path, encoding="utf-8") as file:
+            self.assertIn(row, file.readlines())
+        self.assertIn("llmc", self.page())
+        self.run_readers("--write", "pages", "./fuzz", "seeds", "idx")
+        self.assertEqual(self.page()["idx"][1], "1000")
+
+    def test_page_keeps_a_row_that_is_newer_than_the_build_knows(self):
+        self.run_readers("./fuzz", "seeds", "idx")
+        row = "| idx | 9999-01-02 | 512 | 77 | 151 | 115 | 0 |\n"
+        path = os.path.join(self.work, "pages", "fuzz.md")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(row)
+        self.run_readers("--write", "pages", "./fuzz", "seeds", "llmc")
+        with open(path, encoding="utf-8") as file:
+            self.assertIn(row, file.readlines())
+
     def test_a_finding_is_said_and_the_rest_runs(self):
         done = self.run_readers("./fuzz", "seeds", "llmc", "idx")
         self.assertEqual(done.returncode, 1)
