@@ -8,25 +8,17 @@ cluster=$(cd "${srcdir:-.}" && pwd)/launch/clusters/dgx-a100.ini
 jobs=(--model gpt2-345m --num-layers 8 --fp16 --world-size 16
     --tensor-model-parallel-size 2 --pipeline-model-parallel-size 4
     --micro-batch-size 1 --global-batch-size 16)
-
-# refuse CODE WORDS OPTION...: the command ends so, with one sentence.
-refuse() {
-    job 1 "${@:3}"
-    [ "$rc" -eq "$1" ] || fail "$2: exit code $rc, not $1"
-    [ "$(wc -l <err)" -eq 1 ] && grep -qF -e "$2" err \
-        || fail "no \"$2\" in: $(cat err)"
-}
 simulate=(--simulate "$cluster" "${jobs[@]}")
-refuse 2 '--graph-out is for --simulate' "${jobs[@]}" --graph-out g.rec
-refuse 2 'contradicts --dry-run' "${simulate[@]}" --dry-run --graph-out g.rec
-refuse 2 'must end in .rec' "${simulate[@]}" --graph-out g.txt
-refuse 2 'must end in .rec or .et' "${simulate[@]}" --graph-out graph
-refuse 4 'cannot write --graph-out none/g.rec: No such' "${simulate[@]}" \
+refused_job 2 '--graph-out is for --simulate' "${jobs[@]}" --graph-out g.rec
+refused_job 2 'contradicts --dry-run' "${simulate[@]}" --dry-run --graph-out g.rec
+refused_job 2 'must end in .rec' "${simulate[@]}" --graph-out g.txt
+refused_job 2 'must end in .rec or .et' "${simulate[@]}" --graph-out graph
+refused_job 4 'cannot write --graph-out none/g.rec: No such' "${simulate[@]}" \
     --graph-out none/g.rec
-refuse 4 'cannot write --graph-out none/g.et: No such' "${simulate[@]}" \
+refused_job 4 'cannot write --graph-out none/g.et: No such' "${simulate[@]}" \
     --graph-out none/g.et
 mkdir folder.rec
-refuse 4 'cannot write --graph-out folder.rec: Is a directory' \
+refused_job 4 'cannot write --graph-out folder.rec: Is a directory' \
     "${simulate[@]}" --graph-out folder.rec
 [ ! -s out ] || fail "a simulation for nothing: $(cat out)"
 

@@ -19,11 +19,7 @@ simulate() {
 
 # refuse CODE WORDS...: the last simulation ended so, with one sentence.
 refuse() {
-    [ "$rc" -eq "$1" ] || fail "exit code $rc, not $1: $(cat err)"
-    [ "$(wc -l <err)" -eq 1 ] || fail "not one sentence: $(cat err)"
-    for word in "${@:2}"; do
-        grep -qF -e "$word" err || fail "no \"$word\" in: $(cat err)"
-    done
+    check_refusal "the simulation" "$@"
 }
 
 # A program without mtlm-dag-sim beside it.

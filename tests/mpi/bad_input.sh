@@ -26,9 +26,7 @@ refuse() {
     [ "$(grep -vcE "$advice" err)" -eq 1 ] \
         || fail "$what: not one sentence: $(cat err)"
     grep -q '^mtlm-dag: ' err || fail "$what: $(cat err)"
-    for word in "${words[@]}"; do
-        grep -qF -e "$word" err || fail "$what: no \"$word\" in: $(cat err)"
-    done
+    has_words "$what" "${words[@]}"
     [ $((SECONDS - start)) -le $((15 * TIME_SCALE)) ] || fail "$what: took too long"
     [ "$(ls -A)" = "$before" ] || fail "$what: left behind: $(ls -A)"
 }

@@ -62,9 +62,8 @@ done
 # refused SENTENCE LIBRARY: one sentence, and nothing is trained.
 refused() {
     job 1 "${tiny[@]}" --blas "$2"
-    [ "$rc" -eq 2 ] || fail "$2: exit code $rc"
-    one_sentence && grep -q "^mtlm-dag: --blas.*$1" err \
-        || fail "$2: $(cat err)"
+    check_refusal "$2" 2
+    grep -q "^mtlm-dag: --blas.*$1" err || fail "$2: $(cat err)"
 }
 refused 'products of matrices are wrong' "$doubles/blas_wrong.so"
 refused 'product of matrices fails: Aborted' "$doubles/blas_crashes.so"

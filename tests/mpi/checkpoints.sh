@@ -205,9 +205,7 @@ refused() {
     job 1 "${run[@]}" "$@"
     [ "$rc" -eq "$code" ] || fail "$*: exit code $rc, not $code: $(cat err)"
     [ -z "$(losses out)" ] || fail "$*: trains"
-    for word in "${words[@]}"; do
-        grep -qF -e "$word" err || fail "$*: no \"$word\" in: $(cat err)"
-    done
+    has_words "$*" "${words[@]}"
 }
 
 # What is damaged is left out, with the name of the tensor.

@@ -122,6 +122,29 @@ together() {
     besides=()
 }
 
+# has_words WHAT WORDS...: err has each of them; WHAT wrote it.
+has_words() {
+    local what=$1 word
+    shift
+    for word in "$@"; do
+        grep -qF -e "$word" err || fail "$what: no \"$word\" in: $(cat err)"
+    done
+}
+
+# check_refusal WHAT CODE WORDS...: WHAT, a job before, ended with this exit code
+# and one sentence with these words.
+check_refusal() {
+    [ "$rc" -eq "$2" ] || fail "$1: exit code $rc, not $2: $(cat err)"
+    one_sentence || fail "$1: not one sentence: $(cat err)"
+    has_words "$1" "${@:3}"
+}
+
+# refused_job CODE WORDS OPTION...: one rank with these options is refused.
+refused_job() {
+    job 1 "${@:3}"
+    check_refusal "${*:3}" "$1" "$2"
+}
+
 # The greatest relative difference of the numbers in two files.
 difference() {
     paste "$1" "$2" | awk '

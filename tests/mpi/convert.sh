@@ -122,11 +122,7 @@ refused() {
     shift 3
     timeout $((60 * TIME_SCALE)) "$convert" --input "$input" --output "$output" >said 2>err </dev/null
     rc=$?
-    [ $rc -eq "$code" ] && one_sentence \
-        || fail "$input: exit code $rc, not $code: $(cat err)"
-    for word in "$@"; do
-        grep -qF -e "$word" err || fail "$input: no \"$word\" in: $(cat err)"
-    done
+    check_refusal "$input" "$code" "$@"
     [ "$output" != none ] || [ "$(ls -d none* 2>/dev/null)" = '' ] \
         || fail "$input: left $(ls -d none*)"
 }

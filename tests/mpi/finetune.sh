@@ -86,12 +86,12 @@ grep -q "^best: epoch $best of 4, ${dev[mnli]}: accuracy [0-9.]* %$" out \
 # its evaluation: that is caught up.
 of+=(--save tuned --keep-last 2)
 well 1 "${of[@]}" --exit-interval 6
-refused 2 'its epochs have 3 iterations of 24 samples, those of this job 4 of 16' \
+refused_job 2 'its epochs have 3 iterations of 24 samples, those of this job 4 of 16' \
     "${of[@]}" --load tuned --global-batch-size 16
 # What cannot be read now may name the best epoch: --keep-last must not remove it.
 mv tuned/best.json kept.json
 ln -s "$(printf 'x%.0s' {1..300})" tuned/best.json # unreadable, for root, too
-refused 4 'tuned/best.json: File name too long' "${of[@]}" --load tuned
+refused_job 4 'tuned/best.json: File name too long' "${of[@]}" --load tuned
 mv kept.json tuned/best.json
 # The best checkpoint is gone: no older one passes for it.
 cp -r tuned lost
@@ -138,21 +138,21 @@ done
 cmp -s head.5 head.6 && fail 'an old head is trained on'
 
 of=(--task mnli "${tune[@]}" --train-data "${train[mnli]}" --valid-data "${dev[mnli]}")
-refused 2 'was saved with --hidden-size 64, this job has 128' "${of[@]}" --hidden-size 128
+refused_job 2 'was saved with --hidden-size 64, this job has 128' "${of[@]}" --hidden-size 128
 head -40 made/vocab.txt >few.txt
-refused 2 'was saved with --vocab-size' "${of[@]}" --vocab-file few.txt
-refused 2 'needs --train-data FILE...' --task mnli "${tune[@]}" --valid-data "${dev[mnli]}"
-refused 2 'cuts a question of --task race, which is 4 samples' --task race "${tune[@]}" \
+refused_job 2 'was saved with --vocab-size' "${of[@]}" --vocab-file few.txt
+refused_job 2 'needs --train-data FILE...' --task mnli "${tune[@]}" --valid-data "${dev[mnli]}"
+refused_job 2 'cuts a question of --task race, which is 4 samples' --task race "${tune[@]}" \
     --train-data "${train[race]}" --valid-data "${dev[race]}" --micro-batch-size 6 \
     --global-batch-size 12
-refused 2 'less than --global-batch-size 128' "${of[@]}" --global-batch-size 128
-refused 2 '--load-best needs --load DIR and --eval-only or --finetune' --load tuned --load-best
-refused 2 'has the head of --task mnli, this job has --task qqp; --pretrained-checkpoint DIR' \
+refused_job 2 'less than --global-batch-size 128' "${of[@]}" --global-batch-size 128
+refused_job 2 '--load-best needs --load DIR and --eval-only or --finetune' --load tuned --load-best
+refused_job 2 'has the head of --task mnli, this job has --task qqp; --pretrained-checkpoint DIR' \
     --load tuned --task qqp --eval-only --valid-data "${dev[qqp]}"
-refused 2 'has no head of a task, this job has --task qqp; --pretrained-checkpoint DIR' \
+refused_job 2 'has no head of a task, this job has --task qqp; --pretrained-checkpoint DIR' \
     --load pre "${words[@]}" --task qqp --eval-only --valid-data "${dev[qqp]}"
-refused 3 '--load-best: pre: there is no best.json' --load pre --load-best --eval-only
-refused 3 '--pretrained-checkpoint made: there is no checkpoint' "${of[@]}" \
+refused_job 3 '--load-best: pre: there is no best.json' --load pre --load-best --eval-only
+refused_job 3 '--pretrained-checkpoint made: there is no checkpoint' "${of[@]}" \
     --pretrained-checkpoint made
 
 # Ranks with other data to evaluate on, of the same number of samples.

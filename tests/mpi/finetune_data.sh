@@ -21,15 +21,6 @@ declare -A dev=([mnli]=made/MNLI/dev_matched.tsv [qqp]=made/QQP/dev.tsv
 tune=(--pretrained-checkpoint pre "${words[@]}" --micro-batch-size 8
     --global-batch-size 16 --lr 1e-3 --lr-decay-style constant)
 
-# refused CODE TEXT OPTION...: in one line.
-refused() {
-    local code=$1 text=$2
-    shift 2
-    job 1 "$@"
-    [ "$rc" -eq "$code" ] && one_sentence && grep -qF -- "$text" err \
-        || fail "$*: $rc, $(cat err)"
-}
-
 # scores: the lines of scores in out, without other lines.
 scores() {
     grep -E '^(mnli|qqp|race|squad)(, epoch .*)?: ' out

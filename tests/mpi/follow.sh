@@ -97,7 +97,7 @@ refused() {
     shift 2
     job 1 "${small[@]}" --dry-run "$@"
     [ $rc -eq "$status" ] || fail "$*: status $rc: $(cat err)"
-    grep -qF -e "$words" err || fail "$*: no '$words': $(cat err)"
+    has_words "$*" "$words"
 }
 refused 2 'has placement v, and --placement is loop' \
     --schedule-file zb-v.csv --placement loop

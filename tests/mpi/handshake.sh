@@ -18,8 +18,7 @@ refuse() {
         "$program" "${common[@]}" : -n 1 -wdir "$dir/other" "$@" \
         >out 2>err </dev/null
     rc=$?
-    [ $rc -eq "$code" ] || fail "$*: exit code $rc, not $code: $(cat err)"
-    one_sentence || fail "$*: not one sentence: $(cat err)"
+    check_refusal "$*" "$code"
     grep -q "^mtlm-dag: rank $((ranks - 1)) $words" err \
         || fail "$*: no \"$words\" in: $(cat err)"
     grep -q iteration out && fail "$*: trains: $(cat out)"

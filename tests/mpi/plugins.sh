@@ -23,11 +23,7 @@ compile() {
 # has these words.
 refuse() {
     job 2 "${run[@]}" "${parallel[@]}"
-    [ "$rc" -eq 2 ] || fail "$*: exit code $rc: $(cat err)"
-    one_sentence || fail "$*: not one sentence: $(cat err)"
-    for word in "$@"; do
-        grep -qF -e "$word" err || fail "no \"$word\" in: $(cat err)"
-    done
+    check_refusal "$*" 2 "$@"
 }
 
 make -s -C "$builddir" install-mtlmincludeHEADERS DESTDIR="$dir" \

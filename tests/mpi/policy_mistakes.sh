@@ -23,8 +23,7 @@ deadline 18
 mistake() {
     STARPU_SCHED=$1 job 1 "${small[@]}" --train-iters 3 \
         "${deadline[@]}" "${@:3}"
-    [ "$rc" -eq 2 ] || fail "$1: exit code $rc: $(cat err)"
-    one_sentence || fail "$1: not one sentence: $(cat err)"
+    check_refusal "$1" 2
     grep -q "^mtlm-dag: .*the scheduling policy $1 has $2$" err \
         || fail "$1: $(cat err)"
 }
@@ -46,8 +45,7 @@ start $MPIRUN -q -n 2 "$program" "${small[@]}" "${parallel[@]}" \
     --train-iters 100 "${deadline[@]}"
 within 60 [ -e withheld ] || fail "nothing withheld: $(cat out err)"
 ended_within $((1 + 3 + 5)) "a withheld task"
-[ $rc -eq 7 ] || fail "withhold: exit code $rc: $(cat err)"
-one_sentence || fail "withhold: not one sentence: $(cat err)"
+check_refusal withhold 7
 sentence='rank 0: the scheduling policy withhold has withheld linear_wgrad, W'
 least=$(scaled 3)
 awk -v least="$least" "/$sentence of microbatch 0, stage 0, iteration 1 for / {

@@ -147,12 +147,8 @@ rm answers
 
 # refuses_cleanly CODE TEXT OPTION...: refused, and no file is left.
 refuses_cleanly() {
-    local code=$1 text=$2
-    shift 2
-    job 1 "$@"
-    [ "$rc" -eq "$code" ] && one_sentence && grep -qF -- "$text" err \
-        || fail "$*: $rc, $(cat err)"
-    [ ! -e answers ] || fail "$*: left a file"
+    refused_job "$@"
+    [ ! -e answers ] || fail "${*:3}: left a file"
 }
 refuses_cleanly 3 'have no answers, unlike those of' "${of[@]}" "${dev[race]}" bare.race
 of=(--load tuned.mnli --eval-only --valid-data)
