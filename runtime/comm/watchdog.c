@@ -98,26 +98,31 @@ static void judge_ranks(const char *what, double waited_s)
     }
 }
 
-/* After a signal a checkpoint still gets all the time that a disk may take:
- * without the checkpoint the work is lost. */
+int mtlm_watchdog_disk_deadlines(const struct mtlm_activity *seen,
+                                 bool signalled)
+{
+    if (seen->disk_waits)
+        return MTLM_DISK_DEADLINES;
+    if (!seen->offload_waits)
+        return 0;
+    return signalled ? 1 : MTLM_DISK_DEADLINES;
+}
+
 static void judge_disk(const struct mtlm_activity *seen)
 {
-    const bool hurries = seen->offload_waits && !seen->disk_waits
-                         && mtlm_stop_requested() >= MTLM_STOP_SIGNAL;
-    const int deadlines = hurries ? 1 : MTLM_DISK_DEADLINES;
+    const int deadlines = mtlm_watchdog_disk_deadlines(
+        seen, mtlm_stop_requested() >= MTLM_STOP_SIGNAL);
     char why[80] = "a signal asks the job to stop";
 
-    if ((!seen->disk_waits && !seen->offload_waits)
-        || seen->disk_ns / deadlines <= limit_ns)
+    if (deadlines == 0 || seen->disk_ns / deadlines <= limit_ns)
         return;
-    if (!hurries)
+    if (deadlines > 1)
         snprintf(why, sizeof(why),
                  "a call of the disk may take %d times the deadline",
                  MTLM_DISK_DEADLINES);
     end_late_job(seen->disk_ns * 1e-9,
-                 seen->offload_waits && !seen->disk_waits
-                     ? "a call of the disk of --offload to return"
-                     : "a call of the disk to return",
+                 seen->disk_waits ? "a call of the disk to return"
+                                  : "a call of the disk of --offload to return",
                  why);
 }
 

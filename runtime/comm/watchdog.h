@@ -1,6 +1,8 @@
 #ifndef MTLM_WATCHDOG_H
 #define MTLM_WATCHDOG_H
 
+#include <stdbool.h>
+
 /* The watchdog ends a job in which a rank hangs, or in which all ranks wait for
  * each other: MTLM_EXIT_PEER, and a sentence that says what was waited for.  A
  * rank that makes progress may take as long as it needs.
@@ -53,5 +55,12 @@ void mtlm_watchdog_stop(void);
  * exchanges none.  On return the previous pulse is no longer in use. */
 struct mtlm_pulse;
 void mtlm_watchdog_attach(struct mtlm_pulse *pulse);
+
+/* Returns for how many times the deadline a call of the disk may take; 0: no
+ * request is under way.  After a signal a checkpoint still gets all the time
+ * that a disk may take: without the checkpoint the work is lost. */
+struct mtlm_activity;
+int mtlm_watchdog_disk_deadlines(const struct mtlm_activity *seen,
+                                 bool signalled);
 
 #endif /* MTLM_WATCHDOG_H */

@@ -218,6 +218,28 @@ static void test_a_disk_that_hangs_ends_the_job(void **state)
     }
 }
 
+/* A checkpoint of offloaded state waits for files and for --offload. */
+static void test_a_checkpoint_keeps_its_time_after_a_signal(void **state)
+{
+    const struct mtlm_activity idle = {0};
+    const struct mtlm_activity files = {.disk_waits = true};
+    const struct mtlm_activity offload = {.offload_waits = true};
+    const struct mtlm_activity both = {.disk_waits = true,
+                                       .offload_waits = true};
+
+    (void) state;
+    for (int signalled = 0; signalled < 2; signalled++) {
+        assert_int_equal(mtlm_watchdog_disk_deadlines(&idle, signalled), 0);
+        assert_int_equal(mtlm_watchdog_disk_deadlines(&files, signalled),
+                         MTLM_DISK_DEADLINES);
+        assert_int_equal(mtlm_watchdog_disk_deadlines(&both, signalled),
+                         MTLM_DISK_DEADLINES);
+    }
+    assert_int_equal(mtlm_watchdog_disk_deadlines(&offload, false),
+                     MTLM_DISK_DEADLINES);
+    assert_int_equal(mtlm_watchdog_disk_deadlines(&offload, true), 1);
+}
+
 /* ---- the start ---- */
 
 static const int64_t late_ns = INT64_C(20000000000);
@@ -270,6 +292,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_disk_that_hangs_ends_the_job),
+        cmocka_unit_test(test_a_checkpoint_keeps_its_time_after_a_signal),
         cmocka_unit_test(test_a_process_alone_misses_no_rank),
         cmocka_unit_test(test_a_load_under_way_is_progress),
         cmocka_unit_test(test_a_long_load_returns_often),
