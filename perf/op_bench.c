@@ -220,11 +220,12 @@ static double traffic(const struct mtlm_call *call)
 }
 
 /* Whether the call writes next to nothing of what it moves.  A call that moves
- * a part of its operands writes the other ones. */
+ * a part of its operands says so itself. */
 static bool reads_only(const struct bench *bench)
 {
-    return bench->bytes == 0
-           && moved(&bench->call, true) < 0.1 * traffic(&bench->call);
+    return bench->reads
+           || (bench->bytes == 0
+               && moved(&bench->call, true) < 0.1 * traffic(&bench->call));
 }
 
 struct bench_rates bench_rates(int threads, int64_t m, int64_t n, int64_t k)
@@ -331,6 +332,8 @@ static double seconds_of_numbers(const struct mtlm_call *call,
     case MTLM_OP_BIAS_DROPOUT_ADD_BWD:
     case MTLM_OP_POSITION_DROPOUT_FWD:
     case MTLM_OP_POSITION_DROPOUT_BWD:
+    case MTLM_OP_EMBEDDING_DROPOUT_FWD:
+    case MTLM_OP_EMBEDDING_DROPOUT_BWD:
         return call->attr.dropout.p > 0
                    ? 1e-9 * mtlm_shape_elems(&call->shape[0]) / rates->random
                    : 0;

@@ -34,6 +34,7 @@ struct bench {
     /* Instead of the table's, where they are not 0: floating-point operations
      * of products that are really made (-1: none count), and bytes moved. */
     double flops, bytes;
+    bool reads; /* the call writes next to nothing of these bytes */
 };
 
 /* Prints the head of a table and a row of it: time of a call on operands that

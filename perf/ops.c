@@ -214,6 +214,22 @@ static void measure_rows(const struct table *t)
     memory_row(t, BENCH(ADD, x, x));
 }
 
+/* Of a model without a position embedding, which has no such operation where
+ * nothing drops out. */
+static void measure_embedding_dropout(const struct table *t)
+{
+    const struct size *z = t->z;
+    const struct mtlm_shape x = MTLM_SHAPE(z->s, z->b, z->h);
+    struct bench bench[] = {BENCH(EMBEDDING_DROPOUT_FWD, x),
+                            BENCH(EMBEDDING_DROPOUT_BWD, x)};
+
+    for (int i = 0; i < 2; i++) {
+        bench[i].note = "dropout";
+        bench[i].call.attr.dropout.p = 0.1;
+        memory_row(t, bench[i]);
+    }
+}
+
 /* Embeddings: of the table only the rows of the tokens move. */
 static void measure_embeddings(const struct table *t)
 {
@@ -239,6 +255,20 @@ static void measure_embeddings(const struct table *t)
     bwd.note = "token types";
     bwd.call.shape[2] = MTLM_SHAPE(2, z->h);
     memory_row(t, bwd);
+}
+
+/* The gradient of a word embedding that is also the head.  The first call
+ * leaves zeros, which most of such a gradient is: later calls only read. */
+static void measure_embedding_sum(const struct table *t)
+{
+    const struct size *z = t->z;
+    const struct mtlm_shape table = MTLM_SHAPE(z->v, z->h);
+    struct bench bench = BENCH(ADD_CLEAR, table, table);
+
+    bench.note = "zeros";
+    bench.bytes = 4.0 * z->v * z->h;
+    bench.reads = true;
+    memory_row(t, bench);
 }
 
 static void measure_loss(const struct table *t)
@@ -326,7 +356,9 @@ static void measure(const struct size *z, int threads, const char *only)
     measure_attention(&t);
     measure_attention_of_parts(&t);
     measure_rows(&t);
+    measure_embedding_dropout(&t);
     measure_embeddings(&t);
+    measure_embedding_sum(&t);
     measure_loss(&t);
     measure_optimizer(&t);
 }
