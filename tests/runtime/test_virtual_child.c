@@ -22,6 +22,7 @@
 #include "runtime/virtual/child.h"
 #include "runtime/virtual/times.h"
 #include "tests/file_limit.h"
+#include "tests/runtime/child.h"
 
 static char directory[] = "/tmp/test_virtual_child.XXXXXX";
 
@@ -153,6 +154,45 @@ static void test_a_signal_leaves_nothing(void **state)
     assert_int_equal(kill(pid, SIGTERM), 0);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    assert_false(has_files());
+}
+
+static int run_to_the_end(const void *program)
+{
+    const struct mtlm_virtual_config config = {.program = program};
+    struct mtlm_virtual_result result;
+    struct mtlm_error err;
+
+    if (mtlm_virtual_run(&job, &config, &result, &err) < 0)
+        return 1;
+    free(result.task);
+    return 0;
+}
+
+/* What else the log of a good run has comes from the policy. */
+static void test_lines_of_libraries_are_left_out(void **state)
+{
+    char script[600], text[256];
+    int status;
+
+    (void) state;
+    snprintf(script, sizeof(script),
+             "echo '[starpu][starpu_init] a warning'\n"
+             "echo '[0.000000] [xbt_cfg/INFO] a setting'\n"
+             "echo 'mtlm-dag: the policy erred'\n"
+             "echo '[hold] holds'\n"
+             "echo '[1] [2] tasks/s'\n"
+             "echo 'see [0.000000] [xbt_cfg/INFO]'\n"
+             "printf '\\%03o' | dd of=\"$2\" bs=1 seek=%zu conv=notrunc "
+             "2>/dev/null",
+             MTLM_VIRTUAL_COMPLETE, offsetof(struct mtlm_virtual_times, state));
+    status = child_status(run_to_the_end, write_script(script), text);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_string_equal(text, "mtlm-dag: the policy erred\n"
+                              "[hold] holds\n"
+                              "[1] [2] tasks/s\n"
+                              "see [0.000000] [xbt_cfg/INFO]\n");
     assert_false(has_files());
 }
 
@@ -341,6 +381,7 @@ int main(void)
         cmocka_unit_test(test_a_process_that_makes_no_progress),
         cmocka_unit_test(test_a_signal_leaves_nothing),
         cmocka_unit_test(test_an_ignored_signal_stays_ignored),
+        cmocka_unit_test(test_lines_of_libraries_are_left_out),
         cmocka_unit_test(test_the_simulator_binds_no_thread),
         cmocka_unit_test(test_times_without_room_say_why),
         cmocka_unit_test(test_a_program_that_is_not_there),
