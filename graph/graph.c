@@ -60,11 +60,8 @@ struct mtlm_tensor *mtlm_graph_tensor(struct mtlm_graph *graph,
 {
     struct mtlm_tensor *t = mtlm_calloc(1, sizeof(*t));
 
-    if (graph->n_tensors == graph->tensor_capacity) {
-        graph->tensor_capacity = 2 * graph->tensor_capacity + 64;
-        graph->tensor =
-            mtlm_realloc(graph->tensor, graph->tensor_capacity, sizeof(t));
-    }
+    graph->tensor = mtlm_make_room(graph->tensor, &graph->tensor_capacity,
+                                   graph->n_tensors + 1, sizeof(t));
     *t = (struct mtlm_tensor){.name = mtlm_strdup(name),
                               .shape = shape,
                               .dtype = dtype,
@@ -104,10 +101,8 @@ void mtlm_graph_place(struct mtlm_graph *graph, struct mtlm_tensor *tensor,
 
 void mtlm_list_append(struct mtlm_list *list, struct mtlm_node *node)
 {
-    if (list->n == list->capacity) {
-        list->capacity = 2 * list->capacity + 64;
-        list->node = mtlm_realloc(list->node, list->capacity, sizeof(node));
-    }
+    list->node =
+        mtlm_make_room(list->node, &list->capacity, list->n + 1, sizeof(node));
     list->node[list->n++] = node;
 }
 
@@ -240,11 +235,8 @@ void mtlm_node_add_use(struct mtlm_node *node, struct mtlm_tensor *tensor,
 {
     struct mtlm_uses *extra = &node->extra;
 
-    if (extra->n == extra->capacity) {
-        extra->capacity = 2 * extra->capacity + 4;
-        extra->use =
-            mtlm_realloc(extra->use, extra->capacity, sizeof(*extra->use));
-    }
+    extra->use = mtlm_make_room(extra->use, &extra->capacity, extra->n + 1,
+                                sizeof(*extra->use));
     extra->use[extra->n++] = (struct mtlm_use){tensor, access, control};
     tensor = mtlm_tensor_owner(tensor);
     if (tensor->last_use < node->phase)

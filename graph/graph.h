@@ -96,7 +96,8 @@ struct mtlm_use {
 
 struct mtlm_uses {
     struct mtlm_use *use;
-    int n, capacity;
+    int n;
+    size_t capacity;
 };
 
 struct mtlm_node {
@@ -119,12 +120,14 @@ struct mtlm_node {
 /* Nodes in program order. */
 struct mtlm_list {
     struct mtlm_node **node;
-    int n, capacity;
+    int n;
+    size_t capacity;
 };
 
 struct mtlm_graph {
     struct mtlm_tensor **tensor;
-    int n_tensors, tensor_capacity;
+    int n_tensors;
+    size_t tensor_capacity;
     size_t *block; /* [n_blocks], bytes */
     int n_blocks;
     struct mtlm_list all; /* every node, in creation order; owns the nodes */

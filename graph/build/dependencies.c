@@ -14,7 +14,8 @@ enum { NONE = -1 };
 /* The last uses of a slot. */
 struct slot {
     int64_t writer, *reader;
-    int n, capacity; /* readers since the last writer */
+    int n; /* readers since the last writer */
+    size_t capacity;
     bool fixed;
 };
 
@@ -23,7 +24,8 @@ struct mtlm_dependencies {
     int *first;        /* [n_tensors + 1]: number of each tensor's slot 0 */
     int n_tensors;
     int64_t *found; /* [n] predecessors of the node added last */
-    int n, capacity;
+    int n;
+    size_t capacity;
 };
 
 struct mtlm_dependencies *mtlm_dependencies_create(
@@ -67,10 +69,8 @@ static void add_predecessor(struct mtlm_dependencies *d, int64_t before,
 {
     if (before == NONE || before == task)
         return;
-    if (d->n == d->capacity) {
-        d->capacity = 2 * d->capacity + 16;
-        d->found = mtlm_realloc(d->found, d->capacity, sizeof(*d->found));
-    }
+    d->found =
+        mtlm_make_room(d->found, &d->capacity, d->n + 1, sizeof(*d->found));
     d->found[d->n++] = before;
 }
 
@@ -110,11 +110,8 @@ static void read_slot(struct mtlm_dependencies *d, struct slot *slot,
     if (slot->fixed)
         return;
     add_predecessor(d, slot->writer, task);
-    if (slot->n == slot->capacity) {
-        slot->capacity = 2 * slot->capacity + 8;
-        slot->reader =
-            mtlm_realloc(slot->reader, slot->capacity, sizeof(*slot->reader));
-    }
+    slot->reader = mtlm_make_room(slot->reader, &slot->capacity, slot->n + 1,
+                                  sizeof(*slot->reader));
     slot->reader[slot->n++] = task;
 }
 

@@ -9,11 +9,8 @@
 
 void mtlm_items_append(struct mtlm_items *items, struct mtlm_item item)
 {
-    if (items->n == items->capacity) {
-        items->capacity = 2 * items->capacity + 256;
-        items->item =
-            mtlm_realloc(items->item, items->capacity, sizeof(*items->item));
-    }
+    items->item = mtlm_make_room(items->item, &items->capacity, items->n + 1,
+                                 sizeof(*items->item));
     items->item[items->n++] = item;
 }
 

@@ -274,7 +274,8 @@ struct mtlm_item {
 /* Items in program order. */
 struct mtlm_items {
     struct mtlm_item *item;
-    int n, capacity;
+    int n;
+    size_t capacity;
 };
 
 /* Generation of text; empty without config.decoding (graph/build/decode.h). */

@@ -18,10 +18,8 @@ enum { MOST_BYTES = 1 << 30, MOST_LACKING = 4 };
 static void add_entry(struct mtlm_order_row *row, struct mtlm_cell cell,
                       int column)
 {
-    if (row->n == row->room) {
-        row->room = 2 * row->room + 64;
-        row->entry = mtlm_realloc(row->entry, row->room, sizeof(*row->entry));
-    }
+    row->entry =
+        mtlm_make_room(row->entry, &row->room, row->n + 1, sizeof(*row->entry));
     row->entry[row->n++] = (struct mtlm_order_entry){cell, column};
 }
 

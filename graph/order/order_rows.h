@@ -5,6 +5,7 @@
  * they must fit. */
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "graph/layout.h"
 #include "graph/order/cell.h"
@@ -19,7 +20,8 @@ struct mtlm_order_entry {
 /* Actions of a pipeline rank, or of a lane of the rank. */
 struct mtlm_order_row {
     struct mtlm_order_entry *entry; /* [n] */
-    int n, room;
+    int n;
+    size_t room;
     int rank, lane;
 };
 

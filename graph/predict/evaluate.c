@@ -29,7 +29,8 @@ struct pipeline {
     int stages, m;
     struct mtlm_simulator *sim;
     struct task *task; /* [n] */
-    int n, capacity;
+    int n;
+    size_t capacity;
     int *first[KINDS]; /* [stage][microbatch] the task; of W, the first one */
     int **place;       /* [pp] for struct mtlm_priority; NULL: no order */
 };
@@ -57,10 +58,7 @@ static int add_task(struct pipeline *p, int kind, int k, int i,
 
     if (p->place)
         priority.place = p->place[rank_of(p, k)];
-    if (p->n == p->capacity) {
-        p->capacity = 2 * p->capacity + 256;
-        p->task = mtlm_realloc(p->task, p->capacity, sizeof(*p->task));
-    }
+    p->task = mtlm_make_room(p->task, &p->capacity, p->n + 1, sizeof(*p->task));
     p->task[p->n++] = (struct task){kind, k, i};
     task = mtlm_simulator_task(p->sim, rank_of(p, k), duration,
                                mtlm_priority(&priority, phase_of[kind], i,

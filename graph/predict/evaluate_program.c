@@ -34,7 +34,7 @@ struct builder {
     const struct mtlm_evaluate_program *job;
     struct mtlm_simulator *sim;
     struct mtlm_execution *run;
-    int capacity;
+    size_t capacity;   /* of run->node */
     struct rank *rank; /* [job->n] */
     int *index;        /* [ranks of the layout] in rank[]; NONE: absent */
     int uses;
@@ -236,10 +236,8 @@ static void add_item(struct builder *b, const struct mtlm_item *item,
     for (int i = 0; i < before.n; i++)
         mtlm_simulator_edge(b->sim, before.task[i], task, 0);
     add_link(b, item, task);
-    if (run->n == b->capacity) {
-        b->capacity = 2 * b->capacity + 1024;
-        run->node = mtlm_realloc(run->node, b->capacity, sizeof(*run->node));
-    }
+    run->node =
+        mtlm_make_room(run->node, &b->capacity, run->n + 1, sizeof(*run->node));
     run->node[run->n++] = (struct mtlm_executed){.node = node,
                                                  .item = item,
                                                  .program = b->at,

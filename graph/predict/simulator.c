@@ -39,13 +39,15 @@ struct lane {
     struct mtlm_task_heap ready; /* the most urgent task is first */
     double share; /* of a task's duration: how long a worker waits */
     /* Tasks that are not ready, behind expected tasks only. */
-    int *coming, n_coming, capacity;
+    int *coming, n_coming;
+    size_t capacity;
     int64_t look; /* the earliest end of a wait that is an event to come */
 };
 
 struct mtlm_simulator {
     struct simulated_task *task;
-    int n, capacity;
+    int n;
+    size_t capacity;
     struct mtlm_task_edges edges;
     struct lane *lane;
     int n_lanes;
@@ -115,10 +117,8 @@ int mtlm_simulator_task(struct mtlm_simulator *sim, int lane, int64_t duration,
                         int64_t priority)
 {
     assert(lane < sim->n_lanes && duration >= 0);
-    if (sim->n == sim->capacity) {
-        sim->capacity = 2 * sim->capacity + 256;
-        sim->task = mtlm_realloc(sim->task, sim->capacity, sizeof(*sim->task));
-    }
+    sim->task = mtlm_make_room(sim->task, &sim->capacity, sim->n + 1,
+                               sizeof(*sim->task));
     sim->task[sim->n] = (struct simulated_task){.duration = duration,
                                                 .priority = priority,
                                                 .order = sim->n,
@@ -154,11 +154,8 @@ void mtlm_simulator_edge(struct mtlm_simulator *sim, int before, int after,
 
 static void add_coming(struct lane *lane, int task)
 {
-    if (lane->n_coming == lane->capacity) {
-        lane->capacity = 2 * lane->capacity + 16;
-        lane->coming =
-            mtlm_realloc(lane->coming, lane->capacity, sizeof(*lane->coming));
-    }
+    lane->coming = mtlm_make_room(lane->coming, &lane->capacity,
+                                  lane->n_coming + 1, sizeof(*lane->coming));
     lane->coming[lane->n_coming++] = task;
 }
 

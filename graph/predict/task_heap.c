@@ -18,10 +18,8 @@ void mtlm_task_heap_add(struct mtlm_task_heap *heap, struct mtlm_heap_task task)
 {
     int i = heap->n++;
 
-    if (heap->n > heap->capacity) {
-        heap->capacity = 2 * heap->n + 16;
-        heap->at = mtlm_realloc(heap->at, heap->capacity, sizeof(*heap->at));
-    }
+    heap->at =
+        mtlm_make_room(heap->at, &heap->capacity, heap->n, sizeof(*heap->at));
     for (; i > 0 && is_before(&task, &heap->at[(i - 1) / 2]); i = (i - 1) / 2)
         heap->at[i] = heap->at[(i - 1) / 2];
     heap->at[i] = task;

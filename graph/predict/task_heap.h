@@ -5,6 +5,7 @@
  * tasks to be submitted.  The least key is first; of equal keys, the least
  * number. */
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct mtlm_heap_task {
@@ -16,7 +17,8 @@ struct mtlm_heap_task {
 /* A binary heap.  The caller zeroes the struct. */
 struct mtlm_task_heap {
     struct mtlm_heap_task *at; /* [n] */
-    int n, capacity;
+    int n;
+    size_t capacity;
 };
 
 /* Adds a task. */

@@ -71,12 +71,12 @@ static void list_members(struct mtlm_virtual_order *o)
 static void find_edges(struct mtlm_virtual_order *o,
                        const struct mtlm_evaluate_program *job)
 {
-    int capacity = 4 * o->run->n + 64, edges = 0;
+    size_t capacity = 0;
+    int edges = 0;
 
     o->dependencies =
         mtlm_calloc(o->programs, sizeof(struct mtlm_dependencies *));
     o->first_edge = mtlm_calloc(o->run->n + 1, sizeof(*o->first_edge));
-    o->edge = mtlm_calloc(capacity, sizeof(*o->edge));
     for (int p = 0; p < o->programs; p++) {
         o->dependencies[p] = mtlm_dependencies_create(job->program[p]->graph);
         for (int i = o->first[p]; i < o->first[p + 1]; i++) {
@@ -85,10 +85,8 @@ static void find_edges(struct mtlm_virtual_order *o,
             const struct mtlm_predecessors before = mtlm_dependencies_add(
                 o->dependencies[p], e->node, &at, i - o->first[p]);
 
-            if (edges + before.n > capacity) {
-                capacity = 2 * (edges + before.n);
-                o->edge = mtlm_realloc(o->edge, capacity, sizeof(*o->edge));
-            }
+            o->edge = mtlm_make_room(o->edge, &capacity, edges + before.n,
+                                     sizeof(*o->edge));
             o->first_edge[i] = edges;
             for (int k = 0; k < before.n; k++)
                 o->edge[edges++] = o->node[o->first[p] + before.task[k]];

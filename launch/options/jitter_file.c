@@ -30,7 +30,8 @@ struct jitter_rows {
     struct mtlm_csv csv;
     int column[COLUMNS], columns;
     struct row *row;
-    int n, capacity;
+    int n;
+    size_t capacity;
 };
 
 static int read_number(const struct jitter_rows *f, int column, int64_t *value,
@@ -66,10 +67,7 @@ static int add_row(struct jitter_rows *f, struct mtlm_error *err)
         return -1;
     if (!(factor >= 1e-6 && factor <= 1e6))
         return refuse_field(f, FACTOR, "from 1e-6 to 1e6", err);
-    if (f->n == f->capacity) {
-        f->capacity = 2 * f->capacity + 1024;
-        f->row = mtlm_realloc(f->row, f->capacity, sizeof(*f->row));
-    }
+    f->row = mtlm_make_room(f->row, &f->capacity, f->n + 1, sizeof(*f->row));
     f->row[f->n++] =
         (struct row){{.iteration = number[ITERATION],
                       .replica = (int) number[REPLICA],

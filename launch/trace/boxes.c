@@ -80,11 +80,8 @@ static struct mtlm_trace_box *add_box(struct mtlm_trace_picture *picture,
                                       size_t *capacity,
                                       const struct mtlm_trace_box *box)
 {
-    if (picture->n_boxes == *capacity) {
-        *capacity = *capacity ? 2 * *capacity : 256;
-        picture->box =
-            mtlm_realloc(picture->box, *capacity, sizeof(*picture->box));
-    }
+    picture->box = mtlm_make_room(picture->box, capacity, picture->n_boxes + 1,
+                                  sizeof(*picture->box));
     picture->box[picture->n_boxes] = *box;
     return &picture->box[picture->n_boxes++];
 }

@@ -30,10 +30,7 @@ static int by_node(const void *pa, const void *pb)
 static void add_edge(struct edges *e, const struct mtlm_record *to,
                      int32_t on_rank, int64_t on_job)
 {
-    if (e->n == e->capacity) {
-        e->capacity = 2 * e->capacity + 1024;
-        e->edge = mtlm_realloc(e->edge, e->capacity, sizeof(*e->edge));
-    }
+    e->edge = mtlm_make_room(e->edge, &e->capacity, e->n + 1, sizeof(*e->edge));
     e->edge[e->n++] =
         (struct mtlm_trace_edge){to->rank, on_rank, to->job, on_job};
 }

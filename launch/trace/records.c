@@ -51,11 +51,9 @@ static void find_workers(struct mtlm_trace_records *records,
         size_t n = 0;
 
         /* Room for all workers that this rank may add. */
-        if (capacity < total + (end - first) + info->n_workers) {
-            capacity = 2 * total + (end - first) + info->n_workers;
-            records->worker = mtlm_realloc(records->worker, capacity,
-                                           sizeof(*records->worker));
-        }
+        records->worker = mtlm_make_room(
+            records->worker, &capacity, total + (end - first) + info->n_workers,
+            sizeof(*records->worker));
         int *list = records->worker + total;
 
         for (size_t i = 0; i < info->n_workers; i++)

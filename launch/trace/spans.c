@@ -8,11 +8,8 @@
 
 static void make_room(struct mtlm_trace_spans *spans)
 {
-    if (spans->n < spans->capacity)
-        return;
-    spans->capacity = spans->n ? 2 * spans->n : 16;
-    spans->span =
-        mtlm_realloc(spans->span, spans->capacity, sizeof(*spans->span));
+    spans->span = mtlm_make_room(spans->span, &spans->capacity, spans->n + 1,
+                                 sizeof(*spans->span));
 }
 
 void mtlm_trace_spans_add(struct mtlm_trace_spans *spans, int64_t begin_ns,

@@ -20,10 +20,7 @@ static char *cut_words(const char *text, const struct mtlm_bert_rules *rules)
     const char *word;
 
     while ((word = mtlm_bert_words_next(words, &bytes, &characters))) {
-        if (n + (size_t) bytes + 2 > room) {
-            room = 2 * (n + (size_t) bytes + 2);
-            joined = mtlm_realloc(joined, room, 1);
-        }
+        joined = mtlm_make_room(joined, &room, n + (size_t) bytes + 2, 1);
         if (n > 0)
             joined[n++] = ' ';
         memcpy(joined + n, word, (size_t) bytes);

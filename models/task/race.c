@@ -34,7 +34,7 @@ struct race {
     struct mtlm_token_lists choice; /* of question i: from 4 i on */
     struct mtlm_word_cache *cache;
     struct race_question *question; /* [items], room for question_room */
-    int64_t question_room;
+    size_t question_room;
 };
 
 /* Adds text, cleaned, as a list of at most `most` tokens. */
@@ -52,11 +52,9 @@ static void add_text(struct race *race, struct mtlm_token_lists *lists,
 /* Makes room for n more questions. */
 static void make_room(struct race *race, int64_t n)
 {
-    if (race->data.items + n <= race->question_room)
-        return;
-    race->question_room = 2 * (race->data.items + n) + 1024;
-    race->question = mtlm_realloc(race->question, (size_t) race->question_room,
-                                  sizeof(*race->question));
+    race->question =
+        mtlm_make_room(race->question, &race->question_room,
+                       race->data.items + n, sizeof(*race->question));
 }
 
 /* Adds the id of an object; without one its place.  A path that is no UTF-8

@@ -40,7 +40,7 @@ struct mtlm_squad {
     struct mtlm_token_lists document;     /* whole contexts */
     char **text; /* [document.n] contexts; NULL with recipe->training */
     struct mtlm_word_cache *cache; /* while files are read */
-    int64_t room, text_room;
+    size_t room, text_room;
 };
 
 /* Counts the windows of a question, the last one, and adds them to the items.

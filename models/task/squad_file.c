@@ -100,11 +100,8 @@ static void store_document(struct squad_reader *r)
                          r->document.tokens);
     if (squad->recipe.training)
         return;
-    if (i == squad->text_room) {
-        squad->text_room = 2 * i + 64;
-        squad->text = mtlm_realloc(squad->text, (size_t) squad->text_room,
-                                   sizeof(*squad->text));
-    }
+    squad->text = mtlm_make_room(squad->text, &squad->text_room, i + 1,
+                                 sizeof(*squad->text));
     squad->text[i] = mtlm_strdup(r->document.text);
 }
 
@@ -116,11 +113,8 @@ static struct mtlm_squad_question *append_question(struct squad_reader *r,
     const int64_t i = squad->questions++;
     struct mtlm_squad_question *question;
 
-    if (i == squad->room) {
-        squad->room = 2 * i + 256;
-        squad->question = mtlm_realloc(squad->question, (size_t) squad->room,
-                                       sizeof(*squad->question));
-    }
+    squad->question = mtlm_make_room(squad->question, &squad->room, i + 1,
+                                     sizeof(*squad->question));
     store_document(r);
     mtlm_token_lists_add(&squad->query, squad->recipe.tokenizer, squad->cache,
                          text, (int64_t) strlen(text), MTLM_SQUAD_QUERY);

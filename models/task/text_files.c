@@ -25,11 +25,8 @@ static int by_bytes(const void *a, const void *b)
 
 static void add_name(struct names *names, const char *name)
 {
-    if (names->n == names->room) {
-        names->room = 2 * names->room + 64;
-        names->name =
-            mtlm_realloc(names->name, names->room, sizeof(*names->name));
-    }
+    names->name = mtlm_make_room(names->name, &names->room, names->n + 1,
+                                 sizeof(*names->name));
     names->name[names->n++] = mtlm_strdup(name);
 }
 

@@ -12,17 +12,12 @@
 
 static void make_room(struct mtlm_token_lists *lists, int64_t tokens)
 {
-    if (lists->n + 2 > lists->begin_room) {
-        lists->begin_room = 2 * lists->n + 64;
-        lists->begin = mtlm_realloc(lists->begin, (size_t) lists->begin_room,
-                                    sizeof(*lists->begin));
-        lists->begin[lists->n] = lists->n ? lists->begin[lists->n] : 0;
-    }
-    if (lists->begin[lists->n] + tokens > lists->room) {
-        lists->room = 3 * (lists->begin[lists->n] + tokens) / 2 + 1024;
-        lists->token = mtlm_realloc(lists->token, (size_t) lists->room,
-                                    sizeof(*lists->token));
-    }
+    lists->begin = mtlm_make_room(lists->begin, &lists->begin_room,
+                                  lists->n + 2, sizeof(*lists->begin));
+    lists->begin[0] = 0;
+    lists->token =
+        mtlm_make_room(lists->token, &lists->room,
+                       lists->begin[lists->n] + tokens, sizeof(*lists->token));
 }
 
 void mtlm_token_lists_add(struct mtlm_token_lists *lists,

@@ -10,7 +10,7 @@ struct mtlm_token_lists {
     /* private */
     int32_t *token;
     int64_t *begin; /* [n + 1]: list i is token[begin[i]] .. */
-    int64_t room, begin_room;
+    size_t room, begin_room;
 };
 
 /* Adds the tokens of text [bytes], at most `most` of them, as a list.  cache

@@ -21,7 +21,8 @@ struct bert_dataset {
     const struct mtlm_indexed_dataset *dataset;
     struct mtlm_bert_recipe recipe;
     struct run *run; /* [runs], room for capacity */
-    int64_t runs, capacity;
+    int64_t runs;
+    size_t capacity;
     struct mtlm_bert_too_long too_long;
 };
 
@@ -65,10 +66,8 @@ struct mtlm_bert_too_long mtlm_bert_dataset_too_long(
 static void add_run(struct bert_dataset *bert, int64_t first, int64_t last,
                     int64_t target)
 {
-    if (bert->runs == bert->capacity) {
-        bert->capacity = bert->capacity ? 2 * bert->capacity : 1024;
-        bert->run = mtlm_realloc(bert->run, bert->capacity, sizeof(*bert->run));
-    }
+    bert->run = mtlm_make_room(bert->run, &bert->capacity, bert->runs + 1,
+                               sizeof(*bert->run));
     bert->run[bert->runs++] =
         (struct run){first, (int32_t) (last - first), (int32_t) target};
 }

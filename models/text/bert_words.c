@@ -22,7 +22,7 @@ struct mtlm_bert_words {
     utf8proc_int32_t *c; /* [room] */
     int64_t n, taken, room;
     char *word; /* two bytes, and the word */
-    int64_t word_room;
+    size_t word_room;
 };
 
 struct mtlm_bert_words *mtlm_bert_words_create(
@@ -231,10 +231,7 @@ static char *write_word(struct mtlm_bert_words *w, int64_t n, int64_t *bytes)
 {
     utf8proc_uint8_t *out;
 
-    if (4 * n + 2 > w->word_room) {
-        w->word_room = 8 * n + 64;
-        w->word = mtlm_realloc(w->word, (size_t) w->word_room, 1);
-    }
+    w->word = mtlm_make_room(w->word, &w->word_room, 4 * n + 2, 1);
     out = (utf8proc_uint8_t *) w->word + 2;
     for (int64_t i = 0; i < n; i++)
         out += utf8proc_encode_char(w->c[w->taken + i], out);

@@ -21,8 +21,8 @@ struct mtlm_indexed_writer {
     enum mtlm_idx_dtype dtype;
     int32_t *length; /* [sequences], room for length_capacity */
     int64_t *bound;  /* [documents]: sequences up to their ends */
-    int64_t sequences, length_capacity;
-    int64_t documents, bound_capacity;
+    int64_t sequences, documents;
+    size_t length_capacity, bound_capacity;
     int64_t pending; /* tokens in the open sequence */
     int64_t before;  /* tokens in the ended sequences of the open document */
 };
@@ -77,20 +77,11 @@ int mtlm_indexed_writer_add(struct mtlm_indexed_writer *writer,
     return 0;
 }
 
-/* Doubles an array of elements of that size when n fill it. */
-static void *make_room(void *array, int64_t n, int64_t *capacity, size_t size)
-{
-    if (n < *capacity)
-        return array;
-    *capacity = *capacity ? 2 * *capacity : 1024;
-    return mtlm_realloc(array, *capacity, size);
-}
-
 void mtlm_indexed_writer_end_sequence(struct mtlm_indexed_writer *writer)
 {
     writer->length =
-        make_room(writer->length, writer->sequences, &writer->length_capacity,
-                  sizeof(*writer->length));
+        mtlm_make_room(writer->length, &writer->length_capacity,
+                       writer->sequences + 1, sizeof(*writer->length));
     writer->length[writer->sequences++] = (int32_t) writer->pending;
     writer->before += writer->pending;
     writer->pending = 0;
@@ -103,8 +94,8 @@ void mtlm_indexed_writer_end_document(struct mtlm_indexed_writer *writer)
 
     if (writer->pending || writer->sequences == first)
         mtlm_indexed_writer_end_sequence(writer);
-    writer->bound = make_room(writer->bound, n, &writer->bound_capacity,
-                              sizeof(*writer->bound));
+    writer->bound = mtlm_make_room(writer->bound, &writer->bound_capacity,
+                                   n + 1, sizeof(*writer->bound));
     writer->bound[writer->documents++] = writer->sequences;
     writer->before = 0;
 }

@@ -217,7 +217,7 @@ static int64_t valid_bytes(const char *text, int64_t bytes)
 static int take_lines(struct mtlm_vocabulary *v, const char *text,
                       int64_t bytes, const char *path, struct mtlm_error *err)
 {
-    int64_t room = 0;
+    size_t room = 0;
 
     v->text = mtlm_calloc((size_t) bytes, 1);
     for (int64_t at = 0; at < bytes;) {
@@ -235,11 +235,8 @@ static int take_lines(struct mtlm_vocabulary *v, const char *text,
                 ": expected a token in UTF-8, found %s",
                 path, v->n + 1, (int64_t) (line - text) + valid,
                 length == 0 ? "an empty line" : "other bytes");
-        if (v->n + 2 > room) {
-            room = 2 * room + 1024;
-            v->begin = mtlm_realloc(v->begin, (size_t) room, sizeof(*v->begin));
-            v->begin[0] = v->n ? v->begin[0] : 0;
-        }
+        v->begin = mtlm_make_room(v->begin, &room, v->n + 2, sizeof(*v->begin));
+        v->begin[0] = 0;
         memcpy(v->text + v->begin[v->n], line, (size_t) length);
         v->begin[v->n + 1] = v->begin[v->n] + length;
         v->n++;

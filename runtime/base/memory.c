@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <malloc.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,8 @@ void *mtlm_realloc(void *p, size_t n, size_t size)
 
 void *mtlm_grow(void *array, size_t *room, size_t n, size_t size)
 {
-    const size_t more = n + n / 2 + 4096;
+    /* Near the largest number the sum would wrap round. */
+    const size_t more = n <= SIZE_MAX / 2 ? n + n / 2 + 4 : n;
 
     if (array && n <= *room)
         return array;
@@ -42,6 +44,11 @@ void *mtlm_grow(void *array, size_t *room, size_t n, size_t size)
     if (array)
         *room = more;
     return array;
+}
+
+void *mtlm_make_room(void *array, size_t *room, size_t n, size_t size)
+{
+    return checked(mtlm_grow(array, room, n, size), n, size);
 }
 
 char *mtlm_strdup(const char *text)

@@ -21,6 +21,9 @@ char *mtlm_strdup(const char *text);
  * NULL: no memory, array and *room are as before. */
 void *mtlm_grow(void *array, size_t *room, size_t n, size_t size);
 
+/* As mtlm_grow(), but never NULL: running out of memory ends the job. */
+void *mtlm_make_room(void *array, size_t *room, size_t n, size_t size);
+
 /* Return formatted text, which the caller frees.  Running out of memory ends
  * the job. */
 char *mtlm_sprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

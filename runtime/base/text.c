@@ -13,11 +13,9 @@
 static ssize_t add(void *cookie, const char *data, size_t n)
 {
     struct mtlm_text *text = cookie;
-    char *grown = mtlm_grow(text->text, &text->room, text->bytes + n + 1, 1);
 
-    if (!grown)
-        mtlm_out_of_memory(n);
-    text->text = grown;
+    text->text =
+        mtlm_make_room(text->text, &text->room, text->bytes + n + 1, 1);
     memcpy(text->text + text->bytes, data, n);
     text->bytes += n;
     text->text[text->bytes] = '\0';

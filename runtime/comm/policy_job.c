@@ -21,7 +21,8 @@ struct held_slots {
 struct chunk_slots {
     struct mtlm_policy_job_chunk about;
     struct held_slots *held; /* [n] */
-    int n, capacity;
+    int n;
+    size_t capacity;
 };
 
 struct rank_place {
@@ -73,10 +74,7 @@ static bool is_task_of(const struct mtlm_policy_node *node,
 static void take_slots(struct chunk_slots *c,
                        const struct mtlm_policy_node *node)
 {
-    if (c->n == c->capacity) {
-        c->capacity = 2 * c->capacity + 8;
-        c->held = mtlm_realloc(c->held, c->capacity, sizeof(*c->held));
-    }
+    c->held = mtlm_make_room(c->held, &c->capacity, c->n + 1, sizeof(*c->held));
     c->held[c->n++] =
         (struct held_slots){node->iteration, node->microbatch,
                             c->about.backward_tasks, c->about.weight_tasks};

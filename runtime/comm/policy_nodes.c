@@ -84,11 +84,8 @@ static void append(struct node_entry *e)
         live.first = e->node.job;
     assert(e->node.job >= live.first + (int64_t) live.n);
     while (live.first + (int64_t) live.n <= e->node.job) {
-        if (live.n == live.capacity) {
-            live.capacity = 2 * live.capacity + 1024;
-            live.entry =
-                mtlm_realloc(live.entry, live.capacity, sizeof(*live.entry));
-        }
+        live.entry = mtlm_make_room(live.entry, &live.capacity, live.n + 1,
+                                    sizeof(*live.entry));
         live.entry[live.n++] = NULL;
     }
     live.entry[live.n - 1] = e;

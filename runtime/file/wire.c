@@ -29,10 +29,7 @@ static size_t encode(unsigned char byte[LONGEST], uint64_t value)
 
 void mtlm_wire_append(struct mtlm_wire *wire, const void *data, size_t n)
 {
-    if (wire->n + n > wire->capacity) {
-        wire->capacity = 2 * (wire->n + n) + 64;
-        wire->byte = mtlm_realloc(wire->byte, wire->capacity, 1);
-    }
+    wire->byte = mtlm_make_room(wire->byte, &wire->capacity, wire->n + n, 1);
     if (n > 0)
         memcpy(wire->byte + wire->n, data, n);
     wire->n += n;

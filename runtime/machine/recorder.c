@@ -49,10 +49,8 @@ void mtlm_recorder_destroy(struct mtlm_recorder *recorder)
 
 static void append(struct list *list, const void *entry, size_t size)
 {
-    if (list->n == list->capacity) {
-        list->capacity = list->n ? 2 * list->n : 1024;
-        list->entry = mtlm_realloc(list->entry, list->capacity, size);
-    }
+    list->entry =
+        mtlm_make_room(list->entry, &list->capacity, list->n + 1, size);
     memcpy((char *) list->entry + list->n++ * size, entry, size);
 }
 

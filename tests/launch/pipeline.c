@@ -67,10 +67,8 @@ static void add(struct simulation *s, struct mtlm_record r, double from,
 {
     const double unit = s->pipeline->unit_ns;
 
-    if (s->n == s->capacity) {
-        s->capacity = 2 * s->capacity + 64;
-        s->record = mtlm_realloc(s->record, s->capacity, sizeof(*s->record));
-    }
+    s->record =
+        mtlm_make_room(s->record, &s->capacity, s->n + 1, sizeof(*s->record));
     r.iteration = s->iteration;
     r.start_ns = from * unit;
     r.end_ns = to * unit;

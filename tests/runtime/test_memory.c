@@ -73,6 +73,52 @@ static void test_a_size_that_wraps_round_ends_the_job(void **state)
     assert_int_equal(code_of(grow_to_a_product_that_wraps), MTLM_EXIT_RESOURCE);
 }
 
+/* Half of it more wraps round to zero. */
+static volatile size_t two_thirds = SIZE_MAX / 3 * 2 + 1;
+
+static void *make_room_that_wraps(void)
+{
+    size_t room = 0;
+
+    return mtlm_make_room(NULL, &room, two_thirds, 1);
+}
+
+static void test_room_that_wraps_round_ends_the_job(void **state)
+{
+    char *array = NULL;
+    size_t room = 0;
+
+    (void) state;
+    array = mtlm_grow(array, &room, 1, 1);
+    assert_non_null(array);
+    assert_null(mtlm_grow(array, &room, two_thirds, 1));
+    assert_in_range(room, 1, 100);
+    assert_int_equal(code_of(make_room_that_wraps), MTLM_EXIT_RESOURCE);
+    free(array);
+}
+
+static void test_an_array_that_grows_keeps_its_elements(void **state)
+{
+    int64_t *array = NULL;
+    size_t room = 0, growths = 0;
+
+    (void) state;
+    for (size_t n = 0; n < 10000; n++) {
+        const size_t before = room;
+
+        array = mtlm_make_room(array, &room, n + 1, sizeof(*array));
+        assert_true(room > n);
+        growths += room != before;
+        array[n] = 3 * n;
+    }
+    for (size_t n = 0; n < 10000; n++)
+        assert_int_equal(array[n], 3 * n);
+    assert_in_range(growths, 1, 30);
+    assert_ptr_equal(mtlm_make_room(array, &room, 10000, sizeof(*array)),
+                     array);
+    free(array);
+}
+
 static void test_text_is_formatted_whole(void **state)
 {
     char *text = mtlm_sprintf("%0*d", 5000, 7), *copy = mtlm_strdup(text);
@@ -172,6 +218,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_new_memory_is_zero_and_never_null),
         cmocka_unit_test(test_a_size_that_wraps_round_ends_the_job),
+        cmocka_unit_test(test_room_that_wraps_round_ends_the_job),
+        cmocka_unit_test(test_an_array_that_grows_keeps_its_elements),
         cmocka_unit_test(test_text_is_formatted_whole),
         cmocka_unit_test(test_written_text_is_whole),
         cmocka_unit_test(test_text_without_memory_ends_the_job),

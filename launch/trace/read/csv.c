@@ -15,11 +15,8 @@ enum { SHOWN = 40 };
 
 static void add_field(struct mtlm_csv *csv, char *text)
 {
-    if (csv->n == csv->capacity) {
-        csv->capacity = 2 * csv->capacity + 32;
-        csv->field =
-            mtlm_realloc(csv->field, csv->capacity, sizeof(*csv->field));
-    }
+    csv->field = mtlm_make_room(csv->field, &csv->capacity, csv->n + 1,
+                                sizeof(*csv->field));
     csv->field[csv->n++] = text;
 }
 

@@ -17,7 +17,8 @@ struct mtlm_csv {
     size_t room;
     int64_t number; /* of the line, from 1 */
     char **field;   /* [n] of the line read last */
-    int n, capacity;
+    int n;
+    size_t capacity;
 };
 
 /* Opens path and reads the first line, the column names.  The caller closes

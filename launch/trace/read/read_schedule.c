@@ -216,10 +216,7 @@ int mtlm_trace_read_schedule(const char *path,
         rc = mtlm_csv_next(&t.csv, t.columns, err);
         if (rc <= 0)
             break;
-        if (*n == capacity) {
-            capacity = 2 * capacity + 1024;
-            *record = mtlm_realloc(*record, capacity, sizeof(**record));
-        }
+        *record = mtlm_make_room(*record, &capacity, *n + 1, sizeof(**record));
         (*record)[*n] = (struct mtlm_record){0};
         rc = read_record(&t, info, first, last, &(*record)[*n]) ? 0 : -1;
         ++*n;
