@@ -76,7 +76,7 @@ static int check_tokenizer(const struct mtlm_job *job, const json_t *settings,
     if (!job->options.finetune)
         return -1;
     if (mtlm_ranks_rank(job->ranks) == 0)
-        fprintf(stderr, "mtlm-dag: %s\n", err->text);
+        mtlm_warn("%s", err->text);
     return 0;
 }
 
@@ -125,10 +125,9 @@ static void note_trained(const struct mtlm_job *job, const json_t *settings,
 
     if (theirs && mtlm_ranks_rank(job->ranks) == 0
         && mtlm_job_data_was_whole(job, theirs))
-        fprintf(stderr,
-                "mtlm-dag: %s: the saved run kept no part of this text to "
-                "validate, so it may have trained on what is evaluated\n",
-                path);
+        mtlm_warn("%s: the saved run kept no part of this text to "
+                  "validate, so it may have trained on what is evaluated",
+                  path);
 }
 
 int mtlm_checkpoint_settings_check(const struct mtlm_job *job,

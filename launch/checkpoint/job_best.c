@@ -76,8 +76,7 @@ static int read_best(struct mtlm_job *job, struct mtlm_error *err)
     if (rc < 0 && err->code != MTLM_EXIT_INPUT)
         return -1;
     if (rc < 0)
-        fprintf(stderr, "mtlm-dag: %s; the best epoch is sought anew\n",
-                err->text);
+        mtlm_warn("%s; the best epoch is sought anew", err->text);
     if (best->scored > job->begin.iteration)
         best->scored = job->begin.iteration;
     return 0;

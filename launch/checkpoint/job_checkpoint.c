@@ -230,7 +230,7 @@ static int find_newest(struct mtlm_job *job, struct mtlm_error *err)
         if (err->code != MTLM_EXIT_INPUT || job->options.load_best)
             return -1;
         if (print)
-            fprintf(stderr, "mtlm-dag: checkpoint skipped: %s\n", err->text);
+            mtlm_warn("checkpoint skipped: %s", err->text);
         skip_damaged(job, &id);
     }
     if (rc < 0)

@@ -7,7 +7,6 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "graph/run/decoder.h"
@@ -126,8 +125,8 @@ static void print_speed(struct mtlm_job *job, int64_t tokens, double seconds)
     const double all = mtlm_ranks_sum(job->ranks, counts ? tokens : 0);
 
     if (mtlm_ranks_rank(job->ranks) == 0)
-        fprintf(stderr, "mtlm-dag: %.0f new token%s in %.2f s, %.1f tokens/s\n",
-                all, mtlm_plural((int64_t) all), seconds, all / seconds);
+        mtlm_warn("%.0f new token%s in %.2f s, %.1f tokens/s", all,
+                  mtlm_plural((int64_t) all), seconds, all / seconds);
 }
 
 int mtlm_generate(struct mtlm_job *job)

@@ -64,8 +64,7 @@ static const char *choose_for_all(struct mtlm_job *job, const char *wish)
     if (!mtlm_blas_is_default(library))
         works = mtlm_blas_try(library, false, &trial, &why) == 0;
     if (!works)
-        fprintf(stderr, "mtlm-dag: %s; all ranks take the default BLAS\n",
-                why.text);
+        mtlm_warn("%s; all ranks take the default BLAS", why.text);
     return mtlm_ranks_min(job->ranks, works)
                ? library
                : mtlm_blas_name[MTLM_BLAS_DEFAULT];
@@ -118,8 +117,7 @@ int mtlm_job_blas_compare(struct mtlm_job *job, struct mtlm_error *err)
                         MTLM_EXIT_USAGE, &other)
             < 0
         && mtlm_ranks_rank(job->ranks) == 0)
-        fprintf(stderr, "mtlm-dag: %s; other ranks round otherwise\n",
-                other.text);
+        mtlm_warn("%s; other ranks round otherwise", other.text);
     return 0;
 }
 

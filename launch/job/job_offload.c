@@ -209,8 +209,7 @@ void mtlm_job_offload_stop(struct mtlm_job *job)
     why = mtlm_io_error(job->io);
     if (why) {
         mtlm_progress_hide();
-        fprintf(stderr, "mtlm-dag: rank %d: %s\n", mtlm_ranks_rank(job->ranks),
-                why->text);
+        mtlm_warn("rank %d: %s", mtlm_ranks_rank(job->ranks), why->text);
     }
     job->offload_failed = why != NULL;
     mtlm_io_stop(job->io);

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -89,9 +88,8 @@ static void drop_piece(struct mtlm_append_file *file, int error, off_t begin,
     if (file->quiet)
         return;
     mtlm_progress_hide();
-    fprintf(stderr,
-            "mtlm-dag: cannot write %s: %s; training continues without it\n",
-            file->path, strerror(file->error));
+    mtlm_warn("cannot write %s: %s; training continues without it", file->path,
+              strerror(file->error));
 }
 
 void mtlm_append_file_put(struct mtlm_append_file *file, const void *data,
@@ -129,8 +127,8 @@ int mtlm_append_file_close(struct mtlm_append_file *file)
     if (close(file->fd) < 0 && !file->error)
         file->error = errno;
     if (file->error)
-        fprintf(stderr, "mtlm-dag: %s is %s: %s\n", file->path,
-                file->made ? "missing" : "incomplete", strerror(file->error));
+        mtlm_warn("%s is %s: %s", file->path,
+                  file->made ? "missing" : "incomplete", strerror(file->error));
     if (file->made)
         unlink(file->path);
     rc = file->error ? -1 : 0;

@@ -71,10 +71,9 @@ static void note_long_lines(const struct mtlm_options *options)
         const char *name = line + strspn(line, "# "); /* also of a comment */
 
         if (strlen(line) > MTLM_INI_LONGEST)
-            fprintf(stderr,
-                    "mtlm-dag: note: --config refuses the line of %.*s, which "
-                    "has more than %d characters\n",
-                    (int) strcspn(name, " "), name, MTLM_INI_LONGEST);
+            mtlm_warn("note: --config refuses the line of %.*s, which "
+                      "has more than %d characters",
+                      (int) strcspn(name, " "), name, MTLM_INI_LONGEST);
     }
     free(text);
 }

@@ -142,11 +142,10 @@ int mtlm_trace_job(struct mtlm_job *job, double *bubble, struct mtlm_error *err)
     if (!collects)
         return 0;
     if (!all.n) {
-        fprintf(stderr,
-                "mtlm-dag: nothing recorded: iterations %d to %d of "
-                "--trace-iterations were not reached\n",
-                (int) job->options.trace_iterations.first,
-                (int) job->options.trace_iterations.last);
+        mtlm_warn("nothing recorded: iterations %d to %d of "
+                  "--trace-iterations were not reached",
+                  (int) job->options.trace_iterations.first,
+                  (int) job->options.trace_iterations.last);
         free(about);
         mtlm_gathered_free(&all);
         return 0;

@@ -70,7 +70,7 @@ static int open_newest(struct exporting *out, struct mtlm_error *err)
             return 0;
         if (err->code != MTLM_EXIT_INPUT)
             return -1;
-        fprintf(stderr, "mtlm-convert: checkpoint skipped: %s\n", err->text);
+        mtlm_warn("checkpoint skipped: %s", err->text);
         free(out->path);
         out->path = NULL;
         before = id;

@@ -2,7 +2,6 @@
 
 #include "config.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,9 +92,7 @@ void mtlm_convert_add_tokens(json_t *config,
     struct mtlm_ends ends;
 
     if (open_tokenizer(&tokenizer, manifest, model, &err) < 0) {
-        fprintf(stderr,
-                "mtlm-convert: config.json names no special token: %s\n",
-                err.text);
+        mtlm_warn("config.json names no special token: %s", err.text);
         mtlm_tokenizer_close(tokenizer);
         tokenizer = NULL;
     }

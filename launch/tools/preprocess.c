@@ -182,10 +182,9 @@ static void print_result(const struct job *job, const char *prefix)
 static void print_doubt(const struct mtlm_text_reader *r)
 {
     if (2 * r->zero_lines > r->text_lines)
-        fprintf(stderr,
-                "mtlm-preprocess: %" PRId64 " of %" PRId64
-                " line%s have zero bytes; is the input plain text?\n",
-                r->zero_lines, r->text_lines, mtlm_plural(r->text_lines));
+        mtlm_warn("%" PRId64 " of %" PRId64
+                  " line%s have zero bytes; is the input plain text?",
+                  r->zero_lines, r->text_lines, mtlm_plural(r->text_lines));
 }
 
 /* Encodes the inputs and finishes the files. */

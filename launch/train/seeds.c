@@ -127,15 +127,13 @@ static int reason_to_stop(struct mtlm_ranks *ranks)
 static void print_next(const struct mtlm_seeds *seeds, int next, bool saved)
 {
     if (saved)
-        fprintf(stderr,
-                "mtlm-dag: the same command goes on with seed %" PRId64
-                ", run %d of %d\n",
-                seeds->seed[next], next + 1, seeds->n);
+        mtlm_warn("the same command goes on with seed %" PRId64
+                  ", run %d of %d",
+                  seeds->seed[next], next + 1, seeds->n);
     else
-        fprintf(stderr,
-                "mtlm-dag: the same command begins anew with seed %" PRId64
-                "; with --save DIR it would go on\n",
-                seeds->seed[0]);
+        mtlm_warn("the same command begins anew with seed %" PRId64
+                  "; with --save DIR it would go on",
+                  seeds->seed[0]);
 }
 
 bool mtlm_seeds_go_on(const struct mtlm_seeds *seeds, int i,
@@ -153,10 +151,10 @@ bool mtlm_seeds_go_on(const struct mtlm_seeds *seeds, int i,
         || (*code != MTLM_EXIT_OK && *code != MTLM_EXIT_INTERRUPTED))
         return false;
     if (stop)
-        fprintf(stderr, "mtlm-dag: stopped by %s after run %d of %d\n",
-                stop >= MTLM_STOP_SIGNAL ? "a signal"
-                                         : "--exit-duration-in-mins",
-                i + 1, seeds->n);
+        mtlm_warn("stopped by %s after run %d of %d",
+                  stop >= MTLM_STOP_SIGNAL ? "a signal"
+                                           : "--exit-duration-in-mins",
+                  i + 1, seeds->n);
     print_next(seeds, whole ? i + 1 : i, all->options.save_dir != NULL);
     return false;
 }

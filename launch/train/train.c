@@ -54,7 +54,7 @@ static void write_dump(struct mtlm_train *s, const double r[MTLM_CONTROL_COUNT])
 
     if (mtlm_dump_write(s->dump, r, &err) < 0) {
         mtlm_progress_hide();
-        fprintf(stderr, "mtlm-dag: %s\n", err.text);
+        mtlm_warn("%s", err.text);
         s->code = err.code;
     }
     s->dump = NULL;
@@ -363,17 +363,15 @@ static void print_end(struct mtlm_train *s)
         s->code = MTLM_EXIT_INTERRUPTED;
     if (complete || mtlm_ranks_rank(s->job->ranks) != 0)
         return;
-    fprintf(stderr,
-            "mtlm-dag: stopped by %s after iteration %" PRId64 " of %" PRId64
-            "%s\n",
-            s->interrupted                     ? "a signal"
-            : s->disk_failed                   ? "the disk of --offload"
-            : s->text.iterations == s->log.end ? "--exit-interval"
-                                               : "--exit-duration-in-mins",
-            s->text.iterations, o->train_iters,
-            !s->left_out     ? ""
-            : s->job->scored ? ", before the end of the task"
-                             : ", before the end of its validation");
+    mtlm_warn("stopped by %s after iteration %" PRId64 " of %" PRId64 "%s",
+              s->interrupted                     ? "a signal"
+              : s->disk_failed                   ? "the disk of --offload"
+              : s->text.iterations == s->log.end ? "--exit-interval"
+                                                 : "--exit-duration-in-mins",
+              s->text.iterations, o->train_iters,
+              !s->left_out     ? ""
+              : s->job->scored ? ", before the end of the task"
+                               : ", before the end of its validation");
 }
 
 static void finish_training(struct mtlm_train *s)
@@ -396,15 +394,14 @@ static void finish_training(struct mtlm_train *s)
     mtlm_train_end_print(job);
     if (mtlm_job_traces(job) && good
         && mtlm_trace_job(job, &s->text.bubble, &err) < 0) {
-        fprintf(stderr, "mtlm-dag: %s\n", err.text);
+        mtlm_warn("%s", err.text);
         if (s->code == MTLM_EXIT_OK)
             s->code = err.code;
     }
     if (job->options.trace_dir && !good && mtlm_ranks_rank(job->ranks) == 0)
-        fprintf(stderr,
-                "mtlm-dag: no trace is written to %s: the run had values that "
-                "are not finite\n",
-                job->options.trace_dir);
+        mtlm_warn("no trace is written to %s: the run had values that are "
+                  "not finite",
+                  job->options.trace_dir);
     if (mtlm_metrics_close(job->metrics) < 0 && s->code == MTLM_EXIT_OK)
         s->code = MTLM_EXIT_IO;
     job->metrics = NULL;

@@ -2,7 +2,6 @@
 
 #include "config.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,7 +72,7 @@ static bool measure_losses(struct mtlm_train *s, int64_t done,
 static void complain(struct mtlm_train *s, const struct mtlm_error *err)
 {
     mtlm_progress_hide();
-    fprintf(stderr, "mtlm-dag: %s\n", err->text);
+    mtlm_warn("%s", err->text);
     s->code = err->code;
 }
 

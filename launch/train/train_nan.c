@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "graph/build/version.h"
 #include "launch/train/train_private.h"
@@ -33,16 +32,14 @@ void mtlm_train_explain_nan(struct mtlm_train *s, int64_t iteration)
     first = mtlm_ranks_min(ranks, mine);
     if (first == INT64_MAX) {
         if (mtlm_ranks_rank(ranks) == 0)
-            fprintf(stderr,
-                    "mtlm-dag: iteration %" PRId64
-                    ": loss or gradient norm is not finite, but every node "
-                    "is finite when run again%s\n",
-                    iteration + 1, weights);
+            mtlm_warn("iteration %" PRId64
+                      ": loss or gradient norm is not finite, but every node "
+                      "is finite when run again%s",
+                      iteration + 1, weights);
     } else if (mine == first) {
-        fprintf(stderr,
-                "mtlm-dag: iteration %" PRId64 ": rank %d: %s made the first "
-                "value that is not finite%s\n",
-                iteration + 1, mtlm_ranks_rank(ranks), bad.text, weights);
+        mtlm_warn("iteration %" PRId64 ": rank %d: %s made the first "
+                  "value that is not finite%s",
+                  iteration + 1, mtlm_ranks_rank(ranks), bad.text, weights);
     }
     s->code = MTLM_EXIT_NUMERIC;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/memory.h"
 
 static void (*fatal_hook)(int code);
 static int fatal_rank = -1;
@@ -53,6 +54,19 @@ int mtlm_error_prefix(struct mtlm_error *err, const char *fmt, ...)
         clean(err->text);
     }
     return -1;
+}
+
+void mtlm_warn(const char *fmt, ...)
+{
+    char *text;
+    va_list ap;
+
+    va_start(ap, fmt);
+    text = mtlm_vsprintf(fmt, ap);
+    va_end(ap);
+    /* One call: lines of several ranks do not mix. */
+    fprintf(stderr, "%s: %s\n", program, text);
+    free(text);
 }
 
 static void __attribute__((noreturn)) leave(enum mtlm_exit code)

@@ -26,6 +26,10 @@ int mtlm_error_set(struct mtlm_error *err, enum mtlm_exit code, const char *fmt,
 int mtlm_error_prefix(struct mtlm_error *err, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Prints the program's name and a sentence for the user to standard error, as
+ * one line.  The job goes on. */
+void mtlm_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 /* Ends the whole job after a failed library call.  Prints rank, place and
  * reason, calls the hook of mtlm_fatal_hook(), then ends the process at once
  * with MTLM_EXIT_PEER.
@@ -48,12 +52,12 @@ void mtlm_end_job(enum mtlm_exit code, const char *fmt, ...)
 /* Ends the whole job with MTLM_EXIT_RESOURCE: bytes of memory were refused. */
 void mtlm_out_of_memory(size_t bytes) __attribute__((noreturn));
 
-/* Sets the name of the program that begins their sentence; "mtlm-dag" at
+/* Sets the name of the program that begins the sentences above; "mtlm-dag" at
  * first. */
 void mtlm_fatal_program(const char *name);
 
-/* Sets the function that the functions above call with the exit code (NULL:
- * none), and the rank that they print (-1: none). */
+/* Sets the function that the functions that end the job call with the exit code
+ * (NULL: none), and the rank that they print (-1: none). */
 void mtlm_fatal_hook(void (*hook)(int code), int rank);
 
 #ifdef __cplusplus

@@ -71,10 +71,9 @@ static void print_stall(struct mtlm_engine *engine, int64_t now,
 
     engine->stall_ns *= 2;
     mtlm_engine_describe(engine, state, sizeof(state));
-    fprintf(stderr,
-            "mtlm-dag: rank %d: no message for %.0f s, waits for %s: %s\n",
-            engine->config.ranks->rank, (now - engine->waiting_ns) * 1e-9, what,
-            state);
+    mtlm_warn("rank %d: no message for %.0f s, waits for %s: %s",
+              engine->config.ranks->rank, (now - engine->waiting_ns) * 1e-9,
+              what, state);
 }
 
 void mtlm_engine_stall_note(struct mtlm_engine *engine, bool event)

@@ -195,12 +195,11 @@ static void report_start(const struct mtlm_activity *seen)
         || seen->waited_ns < MTLM_START_S * 1e9)
         return;
     start_said = true;
-    fprintf(stderr,
-            "mtlm-dag: rank %d has waited for %s for %.0f s; a rank that ended "
-            "early (--print-config, another program) or never started is "
-            "missing\n",
-            launched_rank < 0 ? 0 : launched_rank, seen->what,
-            seen->waited_ns * 1e-9);
+    mtlm_warn("rank %d has waited for %s for %.0f s; a rank that ended "
+              "early (--print-config, another program) or never started is "
+              "missing",
+              launched_rank < 0 ? 0 : launched_rank, seen->what,
+              seen->waited_ns * 1e-9);
 }
 
 static void look_once(int64_t pause)

@@ -84,10 +84,8 @@ static bool warn_lock(const char *dir)
 {
     if (errno != ENOSYS && errno != EOPNOTSUPP && errno != ENOLCK)
         return false;
-    fprintf(stderr,
-            "mtlm-dag: %s: its file system has no locks; let no other job "
-            "write there\n",
-            dir);
+    mtlm_warn("%s: its file system has no locks; let no other job write there",
+              dir);
     return true;
 }
 

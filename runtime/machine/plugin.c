@@ -246,10 +246,9 @@ static int load_library(struct library *library, int rank,
     if (stamp)
         return check_stamp(file, stamp, err);
     if (rank == 0)
-        fprintf(stderr,
-                "mtlm-dag: STARPU_SCHED_LIB=%s does not say what it was built "
-                "for (MTLM_POLICY_PLUGIN): loaded unchecked\n",
-                file);
+        mtlm_warn("STARPU_SCHED_LIB=%s does not say what it was built "
+                  "for (MTLM_POLICY_PLUGIN): loaded unchecked",
+                  file);
     return 0;
 }
 

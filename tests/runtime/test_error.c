@@ -110,6 +110,30 @@ static void test_a_fatal_error_says_where_and_calls_the_hook(void **state)
                         "mtlm-dag: rank 3: call failed: -5 (file.c:12)\n");
 }
 
+static int run_warn(const void *arg)
+{
+    mtlm_warn("%s: %d of 3%%", (const char *) arg, 2);
+    mtlm_warn("%0100d", 7);
+    mtlm_fatal_program("mtlm-convert");
+    mtlm_warn("the end");
+    return 5;
+}
+
+static void test_a_warning_is_a_line_and_the_job_goes_on(void **state)
+{
+    char text[256], want[256];
+    const int status = child_status(run_warn, "read", text);
+
+    (void) state;
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 5);
+    snprintf(want, sizeof(want),
+             "mtlm-dag: read: 2 of 3%%\nmtlm-dag: %0100d\n"
+             "mtlm-convert: the end\n",
+             7);
+    assert_string_equal(text, want);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -118,6 +142,7 @@ int main(void)
         cmocka_unit_test(test_long_texts_are_cut_not_overrun),
         cmocka_unit_test(test_what_a_file_says_moves_no_cursor),
         cmocka_unit_test(test_a_fatal_error_says_where_and_calls_the_hook),
+        cmocka_unit_test(test_a_warning_is_a_line_and_the_job_goes_on),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
