@@ -38,8 +38,7 @@ static int probe_dir(const char *dir, bool *made, struct mtlm_error *err)
 
     *made = mkdir(dir, 0777) == 0;
     if (!*made && errno != EEXIST)
-        return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be made: %s", dir,
-                              strerror(errno));
+        return mtlm_disk_cannot_make(dir, err);
     if (is_lost_link(dir))
         return mtlm_error_set(err, MTLM_EXIT_IO,
                               "%s: is a symbolic link to nothing", dir);

@@ -22,6 +22,7 @@
 #include "runtime/base/plural.h"
 #include "runtime/base/shell_word.h"
 #include "runtime/file/dir_lock.h"
+#include "runtime/file/disk.h"
 
 #define FILE_NAME "rank-00000.safetensors"
 
@@ -172,8 +173,7 @@ static int claim_output(struct importing *in, struct mtlm_error *err)
     in->lock = -1;
     in->made = mkdir(output, 0777) == 0;
     if (!in->made && errno != EEXIST)
-        return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be created: %s",
-                              output, strerror(errno));
+        return mtlm_disk_cannot_make(output, err);
     in->made_lock = mtlm_dir_lock_check(output, NULL) < 0;
     if (mtlm_dir_lock_take(output, &in->lock, err) < 0)
         return -1;

@@ -89,8 +89,7 @@ int mtlm_convert_output_claim(struct mtlm_convert_output *output, int64_t bytes,
                        "the directory if none runs",
                        path);
     else
-        mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be created: %s", path,
-                       strerror(errno));
+        mtlm_disk_cannot_make(path, err);
     free(path);
     return -1;
 }
@@ -196,8 +195,7 @@ int mtlm_convert_output_commit(const struct mtlm_convert_output *output,
         return 0;
     if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR)
         return refuse_occupied(output->path, err);
-    return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be created: %s",
-                          output->path, strerror(errno));
+    return mtlm_disk_cannot_make(output->path, err);
 }
 
 void mtlm_convert_output_discard(const struct mtlm_convert_output *output)

@@ -22,12 +22,6 @@
 
 #define TEMPORARY ".tmp"
 
-static int failed(const char *dir, const char *what, struct mtlm_error *err)
-{
-    return mtlm_error_set(err, MTLM_EXIT_IO, "%s: %s: %s", dir, what,
-                          strerror(errno));
-}
-
 static char *name_of(const struct mtlm_checkpoint_id *id)
 {
     return id->again
@@ -110,7 +104,8 @@ int mtlm_checkpoint_dir_space(const char *dir, int64_t bytes,
         rc = statvfs(dir, &at);
     while (rc < 0 && errno == EINTR);
     if (rc < 0)
-        return failed(dir, "cannot be read", err);
+        return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be read: %s", dir,
+                              strerror(errno));
     room = (double) at.f_bavail * at.f_frsize;
     if (room >= bytes)
         return 0;
@@ -149,7 +144,7 @@ int mtlm_checkpoint_dir_begin(const char *dir, int64_t iteration,
     remove_all(path);
     rc = mkdir(path, 0777);
     if (rc < 0)
-        failed(path, "cannot be made", err);
+        mtlm_disk_cannot_make(path, err);
     free(path);
     return rc;
 }
@@ -219,7 +214,7 @@ int mtlm_checkpoint_dir_commit(const char *dir, int64_t iteration,
     rc = mtlm_disk_sync_dir(from) == 0 && rename(from, to) == 0
                  && mtlm_disk_sync_dir(dir) == 0
              ? 0
-             : failed(to, "cannot be made", err);
+             : mtlm_disk_cannot_make(to, err);
     free(to);
     free(from);
     if (rc == 0)

@@ -139,6 +139,12 @@ int mtlm_disk_cannot_read(const char *path, struct mtlm_error *err)
                           path, strerror(errno));
 }
 
+int mtlm_disk_cannot_make(const char *path, struct mtlm_error *err)
+{
+    return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be made: %s", path,
+                          strerror(errno));
+}
+
 char *mtlm_disk_absolute(const char *path)
 {
     char *here = *path == '/' ? NULL : get_current_dir_name();

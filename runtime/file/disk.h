@@ -54,6 +54,10 @@ int mtlm_disk_sync_dir(const char *dir);
  * -1. */
 int mtlm_disk_cannot_read(const char *path, struct mtlm_error *err);
 
+/* Sets err, MTLM_EXIT_IO, for a directory that cannot be made, with the reason
+ * in errno.  Always returns -1. */
+int mtlm_disk_cannot_make(const char *path, struct mtlm_error *err);
+
 /* Returns path from the root; a copy of path where the working directory is
  * unknown.  The caller frees the text. */
 char *mtlm_disk_absolute(const char *path);

@@ -75,8 +75,7 @@ int mtlm_offload_dir_check(const char *dir, double bytes,
 
     free(path);
     if (rc < 0)
-        return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be made: %s", dir,
-                              strerror(errno));
+        return mtlm_disk_cannot_make(dir, err);
     room = free_bytes(dir);
     if (room < 0)
         return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be read: %s", dir,

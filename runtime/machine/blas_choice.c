@@ -2,7 +2,6 @@
 
 #include "config.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,8 +135,7 @@ static int keep(const struct measured *m, const char *path,
         mtlm_out_of_memory(0);
     *strrchr(dir, '/') = '\0';
     if (mtlm_disk_make_path(dir) < 0)
-        rc = mtlm_error_set(err, MTLM_EXIT_IO, "%s cannot be made: %s", dir,
-                            strerror(errno));
+        rc = mtlm_disk_cannot_make(dir, err);
     else
         rc = mtlm_output_file_write_text(path, text, err);
     json_decref(all);

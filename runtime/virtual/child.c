@@ -20,6 +20,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
+#include "runtime/file/disk.h"
 #include "runtime/virtual/child.h"
 #include "runtime/virtual/platform.h"
 #include "runtime/virtual/waiting.h"
@@ -48,8 +49,7 @@ static int make_place(struct sim_files *p, struct mtlm_error *err)
                               "TMPDIR=%s has more than %zu characters", tmp,
                               most - strlen("/mtlm-dag-sim.XXXXXX") - 1);
     if (!mkdtemp(p->directory))
-        return mtlm_error_set(err, MTLM_EXIT_IO, "cannot make %s: %s",
-                              p->directory, strerror(errno));
+        return mtlm_disk_cannot_make(p->directory, err);
     snprintf(p->job, sizeof(p->job), "%s/job", p->directory);
     snprintf(p->times, sizeof(p->times), "%s/times", p->directory);
     snprintf(p->log, sizeof(p->log), "%s/log", p->directory);

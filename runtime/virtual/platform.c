@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "runtime/file/disk.h"
 #include "runtime/virtual/platform.h"
 
 enum { PATH = 300 };
@@ -68,8 +69,7 @@ int mtlm_virtual_platform_write(const char *directory, int workers,
 
     snprintf(bus, sizeof(bus), "%s/bus", directory);
     if (mkdir(bus, 0700) < 0)
-        return mtlm_error_set(err, MTLM_EXIT_IO, "cannot make %s: %s", bus,
-                              strerror(errno));
+        return mtlm_disk_cannot_make(bus, err);
     if (write_file(directory, "platform.v4.xml", workers, write_hosts, err) < 0
         || write_file(directory, "config", workers, write_nothing, err) < 0
         || write_file(directory, "latency", workers, write_zero, err) < 0

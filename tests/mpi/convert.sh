@@ -258,7 +258,7 @@ mkdir fresh.tmp
 refused 4 gpt.ck fresh 'fresh.tmp exists: a conversion runs, or was killed'
 [ ! -e fresh ] || fail "beside fresh.tmp: left $(ls -A fresh)"
 rmdir fresh.tmp
-refused 4 gpt said/x 'said/x: cannot be created'
+refused 4 gpt said/x 'said/x: cannot be made'
 well 1 "${model[@]}" --apply-residual-connection-post-layernorm "${bert[@]}" \
     --mock-data --save post
 refused 2 post none 'Hugging Face has no model with --apply-residual'

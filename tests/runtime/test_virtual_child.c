@@ -293,6 +293,24 @@ static void test_a_temporary_directory_too_long(void **state)
     setenv("TMPDIR", directory, 1);
 }
 
+static void test_a_temporary_directory_that_is_missing(void **state)
+{
+    struct mtlm_virtual_config config = {.program = "/bin/true"};
+    struct mtlm_virtual_result result;
+    struct mtlm_error err;
+    char missing[100];
+
+    (void) state;
+    snprintf(missing, sizeof(missing), "%s/missing", directory);
+    setenv("TMPDIR", missing, 1);
+    assert_int_equal(mtlm_virtual_run(&job, &config, &result, &err), -1);
+    setenv("TMPDIR", directory, 1);
+    assert_int_equal(err.code, MTLM_EXIT_IO);
+    assert_int_equal(strncmp(err.text, missing, strlen(missing)), 0);
+    assert_non_null(
+        strstr(err.text, ": cannot be made: No such file or directory"));
+}
+
 static void assert_foreign(const char *path)
 {
     struct mtlm_virtual_job read;
@@ -387,6 +405,7 @@ int main(void)
         cmocka_unit_test(test_a_program_that_is_not_there),
         cmocka_unit_test(test_a_program_that_others_installed),
         cmocka_unit_test(test_a_temporary_directory_too_long),
+        cmocka_unit_test(test_a_temporary_directory_that_is_missing),
         cmocka_unit_test(test_a_job_survives_its_file),
         cmocka_unit_test(test_each_lane_has_its_worker),
     };

@@ -11,6 +11,7 @@
 #include "launch/trace/export/export.h"
 #include "launch/trace/summarize.h"
 #include "runtime/base/memory.h"
+#include "runtime/file/disk.h"
 #include "runtime/file/unfinished.h"
 
 typedef void mtlm_trace_writer(FILE *f, const struct mtlm_trace *trace);
@@ -141,9 +142,7 @@ static int export(write_trace *write, const char *dir,
     int rc;
 
     if (mkdir(dir, 0777) && errno != EEXIST)
-        return mtlm_error_set(err, MTLM_EXIT_IO,
-                              "cannot create directory %s: %s", dir,
-                              strerror(errno));
+        return mtlm_disk_cannot_make(dir, err);
     trace.records = records = mtlm_trace_records_create(record, n, info);
     rc = write(dir, &trace, err);
     mtlm_trace_records_destroy(records);
