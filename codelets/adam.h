@@ -3,6 +3,7 @@
 
 /* AdamW's formula, shared by the CPU and CUDA kernels of adam.c and adam.cu. */
 
+#include "codelets/control_slots.h"
 #include "codelets/op.h"
 #include "codelets/vector_math.h"
 

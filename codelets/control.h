@@ -6,7 +6,9 @@
 
 #include <math.h>
 
+#include "codelets/control_slots.h"
 #include "codelets/learning_rate.h"
+#include "codelets/op.h"
 
 /* Sets the control tensor [MTLM_CONTROL_COUNT] before the first iteration. */
 static inline MTLM_HOST_DEVICE void mtlm_control_begin(

@@ -18,6 +18,7 @@
 
 #include "config.h"
 
+#include "codelets/control_slots.h"
 #include "codelets/hits.h"
 #include "codelets/infer.h"
 #include "codelets/xent.h"

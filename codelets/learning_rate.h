@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "codelets/op.h"
+#include "codelets/settings.h"
 #include "runtime/base/host_device.h"
 
 #define MTLM_PI 3.14159265358979323846

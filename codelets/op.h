@@ -7,7 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "codelets/attention_backend.h"
 #include "codelets/op_list.h"
+#include "codelets/settings.h"
 #include "runtime/base/dtype.h"
 #include "runtime/base/error.h"
 #include "runtime/base/memory.h"
@@ -69,66 +71,6 @@ struct mtlm_dropout {
      * positions, so a mask does not depend on how samples are cut into parts.
      * Attention uses attr.attention.first_query and first_key instead. */
     int64_t first_row;
-};
-
-/* Styles of the learning rate and of the weight decay (Megatron-LM's). */
-enum mtlm_lr_style {
-    MTLM_LR_CONSTANT,
-    MTLM_LR_LINEAR,
-    MTLM_LR_COSINE,
-    MTLM_LR_INVERSE_SQUARE_ROOT,
-    MTLM_LR_WSD, /* warm-up, stable, decay */
-};
-enum mtlm_wsd_style { MTLM_WSD_EXPONENTIAL, MTLM_WSD_LINEAR, MTLM_WSD_COSINE };
-enum mtlm_weight_decay_style {
-    MTLM_WEIGHT_DECAY_CONSTANT,
-    MTLM_WEIGHT_DECAY_LINEAR,
-    MTLM_WEIGHT_DECAY_COSINE,
-};
-
-/* Schedule of learning rate and weight decay over a clock
- * (codelets/learning_rate.h).  The clock counts the samples of the optimizer's
- * steps. */
-struct mtlm_lr_schedule {
-    enum mtlm_lr_style style;
-    double lr, min_lr;
-    double warmup_init;    /* learning rate at the begin of the warm-up */
-    double warmup_samples; /* not an integer if a fraction of the decay */
-    double decay_samples;  /* end of the decay, on the clock */
-    enum mtlm_wsd_style wsd_style;
-    double wsd_samples; /* WSD: length of the final decay, on the clock */
-
-    enum mtlm_weight_decay_style weight_decay_style;
-    double weight_decay;     /* at the begin */
-    double end_weight_decay; /* after weight_decay_samples */
-    double weight_decay_samples;
-};
-
-/* Loss scaling, by Megatron-LM's rules.  The loss scale is a factor on the loss
- * that keeps gradients representable in fp16.  The optimizer does not step if
- * losses or gradients overflow.
- *
- * A dynamic scale changes.  Overflow number `hysteresis` halves the scale, and
- * so does each further overflow, down to min.  `window` consecutive iterations
- * without overflow double the scale; the count of overflows then restarts. */
-struct mtlm_loss_scale {
-    double initial; /* 0 means 1 */
-    double min;
-    int64_t window; /* iterations */
-    int hysteresis; /* overflows */
-    bool dynamic;
-};
-
-/* Which kernels compute attention on a GPU.  AUTO: cuDNN's kernels where
- * possible, else our own.  FUSED: cuDNN's kernels, else the job ends.  The
- * other names are Megatron-LM's and select our own kernels.  CPUs have one
- * implementation and ignore the backend. */
-enum mtlm_attention_backend {
-    MTLM_ATTENTION_AUTO,
-    MTLM_ATTENTION_FLASH,
-    MTLM_ATTENTION_FUSED,
-    MTLM_ATTENTION_UNFUSED,
-    MTLM_ATTENTION_LOCAL,
 };
 
 /* Attributes of an operation. */
@@ -236,60 +178,6 @@ union mtlm_attr {
                        * 0: the state is no microbatch's */
         bool zeros;   /* of a store: the slot holds zeros; nothing is written */
     } disk;
-};
-
-/* The loss tensor (double): sums over this rank's microbatches.  The share of
- * struct mtlm_context weights each microbatch. */
-enum mtlm_loss_slot {
-    MTLM_LOSS_LM,  /* language model, or fine-tuning task */
-    MTLM_LOSS_SOP, /* sentence order prediction (BERT) */
-    /* Share of correct sentence orders, or of a task's correct classes or
-     * choices; number of samples whose labels are all the model's answers
-     * (codelets/hits.c). */
-    MTLM_LOSS_SOP_HITS,
-    MTLM_LOSS_COUNT
-};
-
-/* The status vector (double): n_sums sums of squared gradients, then the slots
- * below.  Losses are in the order of enum mtlm_loss_slot. */
-enum mtlm_status_slot {
-    MTLM_STATUS_LOSS,
-    MTLM_STATUS_SOP,
-    MTLM_STATUS_SOP_HITS,
-    MTLM_STATUS_STOP,  /* mtlm_stop_requested() */
-    MTLM_STATUS_ZEROS, /* gradient elements equal to 0, if counted */
-    MTLM_STATUS_EXTRA  /* number of slots */
-};
-
-/* Slots of the control tensor (double), and of the report: the host's copy. */
-enum mtlm_control_slot {
-    MTLM_CONTROL_ITERATION,    /* iterations done, also without a step */
-    MTLM_CONTROL_STEP,         /* optimizer steps done */
-    MTLM_CONTROL_SAMPLES,      /* samples consumed by all iterations */
-    MTLM_CONTROL_CLOCK,        /* samples of the iterations with a step, of
-                                * today's batch (checkpoint.h) */
-    MTLM_CONTROL_BATCH,        /* samples of this iteration */
-    MTLM_CONTROL_LR,           /* learning rate of this iteration */
-    MTLM_CONTROL_WEIGHT_DECAY, /* weight decay of this iteration */
-    MTLM_CONTROL_NEXT_LR,      /* learning rate of the next iteration */
-    MTLM_CONTROL_CLIP, /* factor on the gradients: clipping / loss scale */
-    MTLM_CONTROL_NORM, /* gradient norm before clipping */
-    MTLM_CONTROL_LOSS,
-    MTLM_CONTROL_SOP,
-    MTLM_CONTROL_SOP_HITS,
-    MTLM_CONTROL_ZEROS,   /* gradient elements equal to 0 */
-    MTLM_CONTROL_SKIPPED, /* iterations without a step, in total */
-    /* Iterations with a norm or loss that is not finite, without overflows of
-     * the loss scale. */
-    MTLM_CONTROL_NAN,
-    MTLM_CONTROL_APPLY, /* 1: the optimizer steps; 0: no step */
-    MTLM_CONTROL_STOP,  /* sum of mtlm_stop_requested() over the ranks */
-    /* Factor on the losses from which gradients are computed.  The report holds
-     * the factor of the next iteration. */
-    MTLM_CONTROL_LOSS_SCALE,
-    MTLM_CONTROL_GROWTH,     /* iterations since a scale change or overflow */
-    MTLM_CONTROL_HYSTERESIS, /* overflows until the scale halves */
-    MTLM_CONTROL_COUNT
 };
 
 /* One call of an operation; shape[i] belongs to operand i. */

@@ -23,6 +23,7 @@
 
 #include <string.h>
 
+#include "codelets/control_slots.h"
 #include "codelets/infer.h"
 #include "codelets/value.h"
 #include "codelets/vector_math.h"

@@ -8,6 +8,7 @@
 #include <float.h>
 
 #include "codelets/block_sum.cuh"
+#include "codelets/control_slots.h"
 #include "codelets/launch.cuh"
 #include "codelets/number.cuh"
 #include "codelets/xent.h"

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codelets/control_slots.h"
 #include "perf/job_blas.h"
 #include "perf/op_bench.h"
 #include "perf/team.h"

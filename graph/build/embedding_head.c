@@ -3,6 +3,7 @@
 
 #include "config.h"
 
+#include "codelets/control_slots.h"
 #include "graph/build/embedding_head.h"
 #include "graph/build/loss.h"
 

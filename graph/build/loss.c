@@ -2,6 +2,7 @@
 
 #include "config.h"
 
+#include "codelets/control_slots.h"
 #include "graph/build/loss.h"
 
 struct mtlm_tensor *mtlm_build_loss(const struct mtlm_builder *b)

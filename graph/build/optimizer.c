@@ -3,6 +3,7 @@
 
 #include "config.h"
 
+#include "codelets/control_slots.h"
 #include "graph/build/bucket.h"
 #include "graph/build/bundle.h"
 #include "graph/build/offload.h"

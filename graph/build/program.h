@@ -9,7 +9,8 @@
  * the optimizer.  Program order is no schedule.  The order of execution follows
  * from data dependencies, ring lengths and priorities. */
 
-#include "codelets/op.h"
+#include "codelets/attention_backend.h"
+#include "codelets/settings.h"
 #include "graph/build/ramp.h"
 #include "graph/build/row_parts.h"
 #include "graph/graph.h"

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "codelets/control_slots.h"
 #include "graph/build/bucket.h"
 #include "graph/build/decode.h"
 #include "graph/build/first_gradient.h"

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 
+#include "codelets/control_slots.h"
 #include "graph/build/loss.h"
 #include "graph/build/task_head.h"
 

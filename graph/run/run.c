@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "codelets/control_slots.h"
 #include "graph/build/stage.h"
 #include "graph/build/version.h"
 #include "graph/run/check.h"

@@ -5,6 +5,7 @@
  * graph/run/item.c submits tasks of nodes.  StarPU and the engine must be
  * running. */
 
+#include "codelets/control_slots.h"
 #include "graph/run/collective_plan.h"
 #include "graph/run/synthetic.h"
 #include "runtime/disk/pieces.h"

@@ -4,6 +4,7 @@
 /* Content of a checkpoint: tensors, settings and counters; and how a rank
  * writes and reads its part.  The files checkpoint_*.c share this header. */
 
+#include "codelets/control_slots.h"
 #include "launch/job/job.h"
 #include "models/weights/manifest.h"
 

@@ -1,6 +1,7 @@
 #ifndef MTLM_SAVER_H
 #define MTLM_SAVER_H
 
+#include "codelets/control_slots.h"
 #include "launch/job/job.h"
 
 /* Saves checkpoints while training continues, one at a time.  Nodes of the

@@ -1,6 +1,7 @@
 #ifndef MTLM_JOB_TASK_H
 #define MTLM_JOB_TASK_H
 
+#include "codelets/control_slots.h"
 #include "launch/job/job.h"
 
 /* The samples of a job with --task. */

@@ -8,7 +8,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "codelets/op.h"
+#include "codelets/attention_backend.h"
+#include "codelets/settings.h"
 #include "graph/build/program.h"
 #include "graph/build/ramp.h"
 #include "graph/layout.h"

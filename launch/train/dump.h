@@ -4,6 +4,7 @@
 /* --dump-first-step: batch, initial weights, gradients and loss of the first
  * iteration, one file per rank.  launch/train/dump.c describes the file. */
 
+#include "codelets/control_slots.h"
 #include "launch/job/job.h"
 
 struct mtlm_dump;

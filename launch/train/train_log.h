@@ -4,6 +4,7 @@
 /* Log lines, metrics and progress of a training run.  All ranks keep the log;
  * the last rank prints, as in Megatron-LM. */
 
+#include "codelets/control_slots.h"
 #include "launch/job/job.h"
 #include "launch/log/progress.h"
 #include "launch/trace/usage.h"

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "codelets/control_slots.h"
 #include "tests/codelets/attention_parts.h"
 #include "tests/codelets/gradcheck.h"
 #include "tests/codelets/support.h"

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "codelets/control_slots.h"
 #include "tests/codelets/support.h"
 
 /* 13 tokens in rows padded to 15: three shards of 5, the last one with 3. */

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "codelets/control_slots.h"
 #include "tests/codelets/support.h"
 
 enum { N = 1037, SUMS = 3 };

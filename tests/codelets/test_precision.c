@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "codelets/control_slots.h"
 #include "codelets/value.h"
 #include "runtime/base/value16.h"
 #include "tests/codelets/support.h"

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "codelets/control_slots.h"
 #include "runtime/base/value16.h"
 #include "tests/codelets/bf16_values.h"
 #include "tests/codelets/support.h"

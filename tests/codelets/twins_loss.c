@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codelets/control_slots.h"
 #include "codelets/hits.h"
 #include "codelets/xent.h"
 #include "tests/codelets/support.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codelets/control_slots.h"
 #include "codelets/value.h"
 #include "graph/build/offload.h"
 #include "graph/build/program_build.h"

@@ -1,6 +1,7 @@
 #ifndef MTLM_TESTS_INTERPRETER_H
 #define MTLM_TESTS_INTERPRETER_H
 
+#include "codelets/control_slots.h"
 #include "graph/build/program.h"
 
 /* Runs the programs of all ranks of a layout in one process, node after node

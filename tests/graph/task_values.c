@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "codelets/control_slots.h"
 #include "models/weights/safetensors.h"
 #include "tests/graph/small.h"
 #include "tests/graph/weights.h"

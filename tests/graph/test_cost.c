@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "codelets/control_slots.h"
 #include "graph/build/program_build.h"
 #include "graph/run/synthetic.h"
 #include "tests/graph/small.h"

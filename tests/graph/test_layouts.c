@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "codelets/control_slots.h"
 #include "tests/graph/small.h"
 #include "tests/graph/weights.h"
 

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "codelets/control_slots.h"
 #include "runtime/base/philox.h"
 #include "tests/graph/weights.h"
 #include "tests/worse.h"
