@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "codelets/op.h"
+#include "codelets/op_list.h"
 #include "launch/report/message_times.h"
 #include "runtime/base/compare.h"
 #include "runtime/base/memory.h"

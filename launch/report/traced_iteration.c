@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "codelets/op.h"
+#include "codelets/op_list.h"
 #include "launch/report/traced_iteration.h"
 #include "launch/trace/windows.h"
 #include "runtime/base/clock.h"

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "codelets/op.h"
+#include "codelets/op_list.h"
 #include "launch/trace/records.h"
 
 /* Writes "1_25": node (or data) 25 of rank 1. */

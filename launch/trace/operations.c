@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "codelets/op.h"
+#include "codelets/op_list.h"
 #include "launch/trace/operations.h"
 #include "runtime/base/memory.h"
 

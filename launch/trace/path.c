@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "codelets/op.h"
+#include "codelets/op_list.h"
 #include "launch/trace/messages.h"
 #include "launch/trace/path.h"
 #include "runtime/base/memory.h"

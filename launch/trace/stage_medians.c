@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "codelets/op.h"
+#include "codelets/op_list.h"
 #include "launch/trace/stage_medians.h"
 #include "runtime/base/compare.h"
 #include "runtime/base/memory.h"

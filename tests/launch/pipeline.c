@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "codelets/op.h"
+#include "codelets/op_list.h"
 #include "pipeline.h"
 #include "launch/trace/summarize.h"
 #include "runtime/base/memory.h"

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "codelets/op.h"
+#include "codelets/op_list.h"
 #include "launch/report/message_times.h"
 
 enum { US = 1000, MANY = 32 };

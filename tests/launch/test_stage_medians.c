@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "codelets/op.h"
+#include "codelets/op_list.h"
 #include "launch/trace/stage_medians.h"
 #include "tests/launch/parse.h"
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "codelets/op.h"
+#include "codelets/op_list.h"
 #include "launch/options/stage_times_file.h"
 #include "launch/trace/read/read_times.h"
 #include "runtime/base/memory.h"

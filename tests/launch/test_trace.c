@@ -14,7 +14,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "codelets/op.h"
+#include "codelets/op_list.h"
 #include "launch/trace/node.h"
 #include "runtime/base/memory.h"
 #include "tests/file_limit.h"

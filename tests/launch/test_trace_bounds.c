@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "codelets/op.h"
+#include "codelets/op_list.h"
 #include "launch/trace/edges.h"
 #include "launch/trace/summarize.h"
 #include "runtime/base/memory.h"

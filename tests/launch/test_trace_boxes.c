@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "codelets/op.h"
+#include "codelets/op_list.h"
 #include "launch/trace/spans.h"
 #include "launch/trace/trace.h"
 #include "trace_dir.h"

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "codelets/op.h"
+#include "codelets/op_list.h"
 #include "launch/trace/edges.h"
 #include "runtime/base/memory.h"
 #include "runtime/comm/group.h"

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "codelets/op.h"
+#include "codelets/op_list.h"
 #include "trace_dir.h"
 
 static json_t *load(void)

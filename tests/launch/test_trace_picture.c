@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "codelets/op.h"
+#include "codelets/op_list.h"
 #include "launch/trace/export/xml.h"
 #include "launch/trace/export/export.h"
 #include "pipeline.h"

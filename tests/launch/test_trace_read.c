@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "codelets/op.h"
+#include "codelets/op_list.h"
 #include "launch/report/traced_order.h"
 #include "launch/trace/export/export.h"
 #include "launch/trace/read/compare.h"

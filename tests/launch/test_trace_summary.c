@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "codelets/op.h"
+#include "codelets/op_list.h"
 #include "launch/trace/summarize.h"
 #include "pipeline.h"
 #include "trace_node.h"

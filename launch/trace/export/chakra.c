@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 
+#include "codelets/op.h"
 #include "launch/trace/export/writer.h"
 #include "launch/trace/node.h"
 #include "runtime/file/wire.h"

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 
+#include "codelets/op.h"
 #include "launch/trace/export/writer.h"
 #include "launch/trace/node.h"
 

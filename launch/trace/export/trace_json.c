@@ -11,7 +11,7 @@
 
 #include <jansson.h>
 
-#include "codelets/op.h"
+#include "codelets/op_list.h"
 #include "launch/trace/export/writer.h"
 #include "launch/trace/messages.h"
 #include "launch/trace/node.h"
