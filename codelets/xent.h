@@ -6,7 +6,7 @@
 #include "codelets/op.h"
 
 /* Operands, for C and CUDA kernels: xent_stats, xent_rescale, xent_loss,
- * xent_bwd of xent.c; accuracy of accuracy.c. */
+ * xent_bwd of xent.c and xent_stats.c; accuracy of accuracy.c. */
 enum { XS_LOGITS, XS_LABELS, XS_LOCAL, XS_MAX, XS_SUMS };
 enum { XR_LOCAL, XR_MAX, XR_SUMS };
 /* The kernel reads max, sums and weights; the gradient rule also needs logits,
@@ -23,6 +23,9 @@ static inline int64_t mtlm_xent_columns(const struct mtlm_call *call,
 
     return n < 0 ? 0 : n < cols ? n : cols;
 }
+
+/* Returns the shape of sums for logits [s, b, Vl]. */
+struct mtlm_shape mtlm_xent_shape_of_sums(const struct mtlm_shape *logits);
 
 /* Checks attr.vocabulary's slot and the shape of operand `loss`: -1 with a
  * sentence in err. */
