@@ -118,9 +118,9 @@ struct mtlm_policy_node {
     int peer;          /* other rank of a send or receive; else -1 */
     int priority;      /* as in struct starpu_task */
     int rank;          /* of this process, as in mtlm_policy_rank() */
-    /* 1: the first, the last task of a block in program order.  A block: F, B
-     * or W of a microbatch on a virtual stage.  Tasks that only read samples or
-     * add up losses are no ends.  A block of one task has both. */
+    /* 1: the first, the last task of a pass in program order.  A pass: F, B or
+     * W of a microbatch on a virtual stage.  Tasks that only read samples or
+     * add up losses are no ends.  A pass of one task has both. */
     int first, last;
     /* Of a collective: its place among the collectives of this rank's
      * iteration, from 0, in the planned order.  With --collective-order plan
