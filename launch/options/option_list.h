@@ -49,7 +49,7 @@
           "A run continues from a checkpoint under any layout and precision; " \
           "under the same ones, bit for bit.")                                 \
     GROUP(GENERATION, "Generation of text",                                    \
-          "With --load DIR and one of the first two options, the job does "    \
+          "With --load DIR and --generate or --prompt-file, the job does "     \
           "not train: it continues prompts and prints the text. Each rank "    \
           "holds the whole model unless tensor or pipeline sizes are given.")  \
     GROUP(TASKS, "Tasks",                                                      \
@@ -122,7 +122,8 @@
         "scale attention scores by the number of the layer")                   \
     OPT(MODEL, NO_QUERY_KEY_LAYER_SCALING, "no-query-key-layer-scaling", FLAG, \
         no_query_key_scaling, "", 0, 0, NULL,                                  \
-        "no such scaling, even where the preset or a file asks for scaling")   \
+        "do not scale attention scores by the number of the layer, even "      \
+        "where the preset or a file asks for scaling")                         \
     OPT(MODEL, NO_BIAS_GELU_FUSION, "no-bias-gelu-fusion", FLAG,               \
         model.exact_gelu, "no", 0, 0, NULL,                                    \
         "GELU by erf instead of its approximation by tanh")                    \
@@ -315,11 +316,12 @@
         "times of F, B, W and messages that windows, --schedule auto and "     \
         "--dry-run count by")                                                  \
     OPT(PARALLEL, DURATIONS, "durations", TEXT, durations, "", 0, 0, "FILE",   \
-        "the same times from FILE, the schedule.csv of an earlier --trace")    \
+        "the times of --stage-times from FILE, the schedule.csv of an "        \
+        "earlier --trace")                                                     \
     OPT(PARALLEL, REPLAN_AFTER, "replan-after", INT, replan_after, "", 0,      \
         1000000, "N",                                                          \
-        "measure the same times in the first N iterations, then plan again; "  \
-        "layers may move to other ranks; 0: never (default: 3 for a pipeline " \
+        "measure the times of --stage-times in the first N iterations, then "  \
+        "plan again; layers may move; 0: never (default: 3 for a pipeline "    \
         "of --schedule auto without times that trains 30 iterations or more, " \
         "else 0)")                                                             \
     OPT(PARALLEL, WINDOW, "window", REAL, window, "1.5", 1, 1000, "ALPHA",     \
@@ -363,11 +365,11 @@
         "(default: what the machine has available)")                           \
     OPT(PARALLEL, OFFLOAD_DIR, "offload-dir", TEXT, offload_dir, "", 0, 0,     \
         "DIR",                                                                 \
-        "directory of that disk (default: mtlm-dag/offload in the user's "     \
-        "cache directory)")                                                    \
+        "directory for offloaded state (default: mtlm-dag/offload in the "     \
+        "user's cache directory)")                                             \
     OPT(PARALLEL, OFFLOAD_HOST, "offload-host", FLAG, offload_host, "no", 0,   \
         0, NULL,                                                               \
-        "that state lives in host memory: what jobs on GPUs do, and others "   \
+        "offloaded state in host memory: what jobs on GPUs do, and others "    \
         "are refused")                                                         \
     OPT(PARALLEL, ATTENTION_BACKEND, "attention-backend", CHOICE,              \
         attention_backend, "auto", 0, 0, "auto|flash|fused|unfused|local",     \
@@ -425,8 +427,9 @@
         0, "TYPE",                                                             \
         "tokenizer of the data: byte, GPT2BPETokenizer, "                      \
         "BertWordPieceLowerCase, BertWordPieceCase or HuggingFaceTokenizer "   \
-        "(default with a vocabulary file: the second for a GPT, the third "    \
-        "for a BERT; with --tokenizer-model the last)")                        \
+        "(default with --vocab-file: GPT2BPETokenizer for a GPT, "             \
+        "BertWordPieceLowerCase for a BERT; with --tokenizer-model "           \
+        "HuggingFaceTokenizer)")                                               \
     OPT(DATA, VOCAB_FILE, "vocab-file", TEXT, vocab_file, "", 0, 0, "FILE",    \
         "vocabulary of the tokenizer, GPT-2's vocab.json or BERT's "           \
         "vocab.txt; sets --vocab-size")                                        \
@@ -537,7 +540,8 @@
         "append JSON objects to FILE: all settings, then each iteration and "  \
         "validation")                                                          \
     OPT(TRACING, TENSORBOARD_DIR, "tensorboard-dir", TEXT, tensorboard_dir,    \
-        "", 0, 0, "DIR", "write the same numbers to DIR for TensorBoard")      \
+        "", 0, 0, "DIR",                                                       \
+        "write the numbers of --metrics to DIR for TensorBoard")               \
     OPT(TRACING, SVG_DETAIL, "svg-detail", CHOICE, svg_detail, "box", 0, 0,    \
         "box|op",                                                              \
         "boxes of schedule.svg: a pass of a microbatch on a virtual stage "    \
