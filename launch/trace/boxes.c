@@ -175,16 +175,22 @@ static void add_boxes(struct mtlm_trace_picture *picture, size_t *capacity,
     }
 }
 
+/* Whether other boxes may alternate with the box: its nodes are of B or W. */
+static bool may_take_turns(const struct mtlm_trace_box *box)
+{
+    return (box->class == MTLM_TRACE_B || box->class == MTLM_TRACE_W)
+           && !box->host;
+}
+
 /* Whether b alternates with a: B and W of one microbatch. */
 static bool takes_turns(const struct mtlm_trace_box *a,
                         const struct mtlm_trace_box *b, int64_t gap_ns)
 {
     const int64_t gap = b->begin_ns - a->end_ns;
 
-    return (a->class == MTLM_TRACE_B || a->class == MTLM_TRACE_W)
-           && (b->class == MTLM_TRACE_B || b->class == MTLM_TRACE_W)
+    return may_take_turns(a) && may_take_turns(b)
            && a->iteration == b->iteration && a->microbatch == b->microbatch
-           && a->stage == b->stage && !a->host && !b->host
+           && a->stage == b->stage
            && (gap <= a->busy_ns || gap <= LONG_GAP * gap_ns);
 }
 
@@ -217,6 +223,8 @@ static size_t end_of_turns(const struct mtlm_trace_picture *picture,
     size_t last = first;
 
     *turns = 1;
+    if (!may_take_turns(&picture->box[first]))
+        return first + 1; /* a row may have many boxes aside: look at none */
     for (size_t i = first + 1; i < picture->n_boxes; i++)
         if (takes_turns(&picture->box[last], &picture->box[i], gap_ns)) {
             last = i;

@@ -79,6 +79,19 @@ struct issued {
     int64_t issue_ns;
 };
 
+static void find_latest_ends(struct mtlm_trace_records *records)
+{
+    int64_t *latest = records->latest_ns;
+
+    for (size_t i = 0; i < records->n; i++) {
+        const struct mtlm_record *r = &records->record[i];
+
+        latest[i] = r->end_ns;
+        if (i > 0 && r[-1].rank == r->rank && latest[i - 1] > latest[i])
+            latest[i] = latest[i - 1];
+    }
+}
+
 static void sort_records(struct mtlm_trace_records *records)
 {
     struct issued *list = mtlm_calloc(records->n, sizeof(*list));
@@ -92,6 +105,7 @@ static void sort_records(struct mtlm_trace_records *records)
         records->issue_ns[i] = list[i].issue_ns;
     }
     free(list);
+    find_latest_ends(records);
     free(records->met_ns);
     records->met_ns = mtlm_trace_meetings(records->record, records->n);
 }
@@ -108,6 +122,7 @@ struct mtlm_trace_records *mtlm_trace_records_create(
     records->overlapping = info->overlapping;
     records->record = mtlm_calloc(n, sizeof(*record));
     records->issue_ns = mtlm_calloc(n, sizeof(*records->issue_ns));
+    records->latest_ns = mtlm_calloc(n, sizeof(*records->latest_ns));
     for (size_t k = 0; k < n; k++) {
         records->record[k] = record[k];
         records->issue_ns[k] = record[k].start_ns;
@@ -136,6 +151,7 @@ void mtlm_trace_records_destroy(struct mtlm_trace_records *records)
     free(records->record);
     free(records->met_ns);
     free(records->issue_ns);
+    free(records->latest_ns);
     free(records->first);
     free(records->worker);
     free(records->first_worker);

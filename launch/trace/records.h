@@ -16,6 +16,7 @@ struct mtlm_trace_records {
      * ready: the record waits until then.  The start of other records. */
     int64_t *met_ns;
     int64_t *issue_ns; /* [n] start as recorded */
+    int64_t *latest_ns; /* [n] latest end of the rank's records up to here */
     size_t n;
     int ranks;
     bool overlapping; /* as in struct mtlm_trace_info */

@@ -66,13 +66,30 @@ static struct mtlm_trace_span intersect_spans(struct mtlm_trace_span a,
     };
 }
 
+/* Returns the index of the first span that ends after ns; n: none. */
+static size_t first_after(const struct mtlm_trace_spans *spans, int64_t ns)
+{
+    size_t low = 0, high = spans->n;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (spans->span[middle].end_ns <= ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 int64_t mtlm_trace_spans_inside(const struct mtlm_trace_spans *spans,
                                 int64_t begin_ns, int64_t end_ns)
 {
     const struct mtlm_trace_span a = {begin_ns, end_ns};
     int64_t length = 0;
 
-    for (size_t i = 0; i < spans->n; i++) {
+    for (size_t i = first_after(spans, begin_ns);
+         i < spans->n && spans->span[i].begin_ns < end_ns; i++) {
         const struct mtlm_trace_span c = intersect_spans(a, spans->span[i]);
 
         if (c.begin_ns < c.end_ns)

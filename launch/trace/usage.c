@@ -5,11 +5,33 @@
 
 #include "launch/trace/usage.h"
 
-static bool is_outside(const struct mtlm_record *r,
-                       const struct mtlm_trace_spans *window)
+/* Returns the time from the first window's begin to the last one's end; without
+ * a window, a span that no record reaches. */
+static struct mtlm_trace_span extent_of(const struct mtlm_trace_spans *window)
 {
-    return !window->n || r->end_ns < window->span[0].begin_ns
-           || r->start_ns > window->span[window->n - 1].end_ns;
+    if (!window->n)
+        return (struct mtlm_trace_span){INT64_MAX, INT64_MIN};
+    return (struct mtlm_trace_span){window->span[0].begin_ns,
+                                    window->span[window->n - 1].end_ns};
+}
+
+/* Returns the index of the rank's first record that ends at ns or later, or an
+ * index behind the rank's records.  A search, not a walk: a summary asks for
+ * each iteration. */
+static size_t first_reaching(const struct mtlm_trace_records *records, int rank,
+                             int64_t ns)
+{
+    size_t low = records->first[rank], high = records->first[rank + 1];
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (records->latest_ns[middle] < ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 struct mtlm_trace_usage mtlm_trace_usage_find(
@@ -20,11 +42,15 @@ struct mtlm_trace_usage mtlm_trace_usage_find(
     struct mtlm_trace_spans busy = {0}, comm = {0}, inside, overlap;
     const size_t workers =
         records->first_worker[rank + 1] - records->first_worker[rank];
+    const struct mtlm_trace_span all = extent_of(window);
 
-    for (size_t i = records->first[rank]; i < records->first[rank + 1]; i++) {
+    for (size_t i = first_reaching(records, rank, all.begin_ns);
+         i < records->first[rank + 1]
+         && records->record[i].start_ns <= all.end_ns;
+         i++) {
         const struct mtlm_record *r = &records->record[i];
 
-        if (is_outside(r, window))
+        if (r->end_ns < all.begin_ns)
             continue;
         if (mtlm_trace_is_busy(records, r)) {
             usage.busy_ns +=

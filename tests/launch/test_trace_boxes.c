@@ -188,8 +188,14 @@ static void test_spans_come_in_any_order(void **state)
                 in[t] = true;
         }
         for (int t = 0; t < MOMENTS; t++) {
+            int64_t inside = 0;
+
             length += in[t];
-            assert_int_equal(mtlm_trace_spans_inside(&spans, t, t + 1), in[t]);
+            for (int end = t; end < MOMENTS; end++) {
+                assert_int_equal(mtlm_trace_spans_inside(&spans, t, end),
+                                 inside);
+                inside += in[end];
+            }
         }
         assert_int_equal(mtlm_trace_spans_length(&spans), length);
         for (size_t i = 1; i < spans.n; i++)

@@ -264,6 +264,76 @@ static void test_of_overlapping_iterations_the_last_one_does_not_count(
     }
 }
 
+enum { LENGTH = 100, ITERATIONS = 10, MOMENTS = LENGTH * ITERATIONS };
+
+/* Returns a node of an iteration of LENGTH ns: on a worker or in a lane, of
+ * 1 to 250 ns, so that some nodes reach into three windows. */
+static struct mtlm_record random_node(uint32_t *random)
+{
+    int worker, start, length;
+    struct mtlm_record node;
+
+    *random = 1664525 * *random + 1013904223;
+    worker = (int) (*random >> 28) % 3 - 1;
+    start = (*random >> 16) % MOMENTS;
+    *random = 1664525 * *random + 1013904223;
+    length = 1 + (*random >> 16) % (*random >> 31 ? 250 : 10);
+    node = timed_node(worker, worker < 0 ? MTLM_OP_SEND : MTLM_OP_LINEAR_FWD,
+                      start, start, start + length);
+    node.iteration = start / LENGTH;
+    return node;
+}
+
+/* Compares with a flag for each moment of iteration e, on two workers. */
+static void assert_usage(const struct mtlm_trace_iteration *e,
+                         const struct mtlm_record *record, size_t n)
+{
+    const int begin = LENGTH * e->iteration;
+    int busy = 0, comm = 0, overlap = 0;
+
+    for (int t = begin; t < begin + LENGTH; t++) {
+        int under_way[2] = {0, 0}; /* messages, nodes on workers */
+
+        for (size_t i = 0; i < n; i++)
+            under_way[record[i].worker >= 0] +=
+                record[i].start_ns <= t && t < record[i].end_ns;
+        busy += under_way[1];
+        comm += under_way[0] > 0;
+        overlap += under_way[0] > 0 && under_way[1] > 0;
+    }
+    assert_true(e->counts);
+    assert_float_equal(e->bubble, 1 - busy / (2. * LENGTH), CLOSE);
+    assert_float_equal(e->overlap, comm ? (double) overlap / comm : -1, CLOSE);
+}
+
+static void test_each_iteration_has_the_usage_of_its_window(void **state)
+{
+    enum { NODES = 60 };
+    struct mtlm_record record[ITERATIONS + NODES];
+    uint32_t random = 1;
+
+    (void) state;
+    for (int e = 0; e < ITERATIONS; e++) {
+        const int t = LENGTH * e;
+
+        record[e] = timed_node(e % 2, MTLM_OP_ADAM, t, t + 90, t + LENGTH);
+        record[e].phase = MTLM_PHASE_OPTIMIZER;
+        record[e].iteration = e;
+    }
+    for (int round = 0; round < 20; round++) {
+        struct mtlm_trace_summary *s;
+
+        for (int i = 0; i < NODES; i++)
+            record[ITERATIONS + i] = random_node(&random);
+        s = mtlm_trace_summarize(record, ITERATIONS + NODES, &timed_one_rank);
+        assert_int_equal(s->n_iterations, ITERATIONS);
+        assert_int_equal(s->windows, ITERATIONS - 1);
+        for (int e = 1; e < ITERATIONS; e++)
+            assert_usage(&s->iteration[e], record, ITERATIONS + NODES);
+        mtlm_trace_summary_destroy(s);
+    }
+}
+
 static void test_classes_have_the_time_inside_the_windows(void **state)
 {
     struct mtlm_trace_summary *s = pipeline_summary(4, 8, 3, true);
@@ -369,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_where_no_window_counts_the_last_iteration_does),
         cmocka_unit_test(
             test_of_overlapping_iterations_the_last_one_does_not_count),
+        cmocka_unit_test(test_each_iteration_has_the_usage_of_its_window),
         cmocka_unit_test(test_classes_have_the_time_inside_the_windows),
         cmocka_unit_test(test_operations_have_count_mean_median_and_speed),
         cmocka_unit_test(test_the_order_of_records_does_not_matter),
