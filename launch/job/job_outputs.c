@@ -20,15 +20,6 @@
  * left. */
 #define PROBE ".mtlm-dag.probe"
 
-/* Whether path is a symbolic link that leads nowhere. */
-static bool is_lost_link(const char *path)
-{
-    struct stat there;
-
-    return stat(path, &there) < 0 && errno == ENOENT
-           && lstat(path, &there) == 0;
-}
-
 /* Makes dir and refuses a dir that cannot be written.  *made: dir is new.
  * Other ranks may probe the same dir at the same time. */
 static int probe_dir(const char *dir, bool *made, struct mtlm_error *err)
@@ -39,7 +30,7 @@ static int probe_dir(const char *dir, bool *made, struct mtlm_error *err)
     *made = mkdir(dir, 0777) == 0;
     if (!*made && errno != EEXIST)
         return mtlm_disk_cannot_make(dir, err);
-    if (is_lost_link(dir))
+    if (mtlm_disk_is_lost_link(dir))
         return mtlm_error_set(err, MTLM_EXIT_IO,
                               "%s: is a symbolic link to nothing", dir);
     path = mtlm_sprintf("%s/" PROBE, dir);

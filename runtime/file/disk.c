@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +67,76 @@ bool mtlm_disk_is_replaced(const char *path)
 
     return lstat(path, &there) < 0 || S_ISREG(there.st_mode)
            || S_ISDIR(there.st_mode);
+}
+
+bool mtlm_disk_is_lost_link(const char *path)
+{
+    struct stat there;
+
+    return stat(path, &there) < 0 && errno == ENOENT
+           && lstat(path, &there) == 0;
+}
+
+/* Whether the path is of the system.  /dev/stdout leads to a file that a shell
+ * has opened: no such file is replaced. */
+static bool is_of_system(const char *path)
+{
+    return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
+}
+
+/* Returns the path in a link, new text; NULL: path is no link.  A relative path
+ * begins at the link's directory. */
+static char *read_link(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const int directory = slash ? slash - path + 1 : 0;
+    char link[PATH_MAX];
+    const ssize_t n = readlink(path, link, sizeof(link) - 1);
+
+    if (n < 0)
+        return NULL;
+    link[n] = '\0';
+    return mtlm_sprintf("%.*s%s", *link == '/' ? 0 : directory, path, link);
+}
+
+/* Returns the path at the end of a chain of links to nothing; NULL: a path of
+ * the system is in the chain. */
+static char *end_of_links(const char *path)
+{
+    char *end = mtlm_strdup(path), *next;
+
+    while (!is_of_system(end) && (next = read_link(end))) {
+        free(end);
+        end = next;
+    }
+    if (!is_of_system(end))
+        return end;
+    free(end);
+    return NULL;
+}
+
+/* Returns the path of the file that a link leads to; NULL: none, or no regular
+ * file, or the path or link is of the system. */
+static char *file_of_link(const char *path)
+{
+    char *target = realpath(path, NULL), *link = read_link(path);
+    struct stat there;
+
+    if (!target || stat(target, &there) < 0 || !S_ISREG(there.st_mode)
+        || is_of_system(path) || (link && is_of_system(link))) {
+        free(target);
+        target = NULL;
+    }
+    free(link);
+    return target;
+}
+
+char *mtlm_disk_resolve_link(const char *path)
+{
+    char *target =
+        mtlm_disk_is_lost_link(path) ? end_of_links(path) : file_of_link(path);
+
+    return target ? target : mtlm_strdup(path);
 }
 
 int mtlm_disk_write(int fd, const void *data, size_t bytes)

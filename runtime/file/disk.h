@@ -33,6 +33,15 @@ const char *mtlm_disk_next_name(DIR *dir);
  * pipe or a link is written to instead. */
 bool mtlm_disk_is_replaced(const char *path);
 
+/* Returns whether the path is a symbolic link that leads nowhere. */
+bool mtlm_disk_is_lost_link(const char *path);
+
+/* Returns the path of the file that an output file replaces or makes: of a
+ * link, the file that the link names, if that is a regular file or none.
+ * Returns a copy of the path otherwise, and for links of the system, such as
+ * /dev/stdout.  The caller frees the text. */
+char *mtlm_disk_resolve_link(const char *path);
+
 /* Writes all bytes. */
 int mtlm_disk_write(int fd, const void *data, size_t bytes);
 

@@ -5,12 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/base/memory.h"
@@ -49,36 +47,13 @@ static void open_temporary(struct mtlm_output_file *file)
     }
 }
 
-/* Whether the path is of the system.  /dev/stdout leads to a file that a shell
- * has opened: no such file is replaced. */
-static bool is_of_system(const char *path)
-{
-    return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
-}
-
-/* Returns the path of the file that a link leads to, else the path itself, new
- * text. */
-static char *resolve_link(const char *path)
-{
-    char *target = realpath(path, NULL), link[PATH_MAX];
-    const ssize_t n = readlink(path, link, sizeof(link) - 1);
-    struct stat there;
-
-    link[n < 0 ? 0 : n] = '\0';
-    if (target && stat(target, &there) == 0 && S_ISREG(there.st_mode)
-        && !is_of_system(path) && !is_of_system(link))
-        return target;
-    free(target);
-    return mtlm_strdup(path);
-}
-
 struct mtlm_output_file *mtlm_output_file_create(const char *path,
                                                  struct mtlm_error *err)
 {
     struct mtlm_output_file *file = mtlm_calloc(1, sizeof(*file));
 
     file->name = mtlm_strdup(path);
-    file->path = resolve_link(path);
+    file->path = mtlm_disk_resolve_link(path);
     file->fd = -1;
     if (mtlm_disk_is_replaced(file->path))
         open_temporary(file);

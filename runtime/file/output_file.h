@@ -7,8 +7,9 @@
 
 /* An output file appears under its name whole, or not at all: the data goes to
  * a temporary file beside it.  A device or a pipe is written to instead; of a
- * link to a file the file is replaced.  Every failure is MTLM_EXIT_IO with file
- * and reason.  A program that writes should ignore SIGXFSZ. */
+ * link, the file that the link names is replaced or made.  Every failure is
+ * MTLM_EXIT_IO with file and reason.  A program that writes should ignore
+ * SIGXFSZ. */
 struct mtlm_output_file;
 
 /* Creates the temporary file; the caller destroys the output file. */

@@ -240,12 +240,23 @@ static void test_a_file_that_cannot_be_replaced_leaves_no_other(void **state)
     free(path);
 }
 
-/* As /dev/stdout and the devices are. */
-static void test_a_link_is_written_through_and_stays(void **state)
+static ino_t inode_of(const char *name)
+{
+    char *path = trace_dir_path(name);
+    struct stat st;
+
+    assert_int_equal(stat(path, &st), 0);
+    free(path);
+    return st.st_ino;
+}
+
+/* Made where the link leads to nothing, else replaced. */
+static void test_a_link_stays_and_its_file_is_whole(void **state)
 {
     struct mtlm_error err;
     struct stat st;
     char *path, *text;
+    ino_t made;
 
     (void) state;
     assert_int_equal(mkdir(trace_dir, 0777), 0);
@@ -253,6 +264,12 @@ static void test_a_link_is_written_through_and_stays(void **state)
     assert_int_equal(symlink("elsewhere", path), 0);
     assert_int_equal(
         trace_dir_export(trace_dir, NULL, 0, &trace_one_rank, &err), 0);
+    assert_int_equal(lstat(path, &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    made = inode_of("elsewhere");
+    assert_int_equal(
+        trace_dir_export(trace_dir, NULL, 0, &trace_one_rank, &err), 0);
+    assert_true(inode_of("elsewhere") != made);
     assert_int_equal(lstat(path, &st), 0);
     assert_true(S_ISLNK(st.st_mode));
     text = trace_dir_read("elsewhere");
@@ -319,7 +336,7 @@ int main(void)
         DIR_TEST(test_a_missing_parent_is_an_error_with_its_path),
         DIR_TEST(test_a_file_in_place_of_the_directory_is_an_error),
         DIR_TEST(test_a_file_that_cannot_be_replaced_leaves_no_other),
-        DIR_TEST(test_a_link_is_written_through_and_stays),
+        DIR_TEST(test_a_link_stays_and_its_file_is_whole),
         DIR_TEST(test_what_does_not_fit_is_named_and_the_rest_is_whole),
     };
 

@@ -98,6 +98,42 @@ static void test_a_link_to_a_file_stays_a_link(void **state)
     assert_file("target", "new");
 }
 
+/* Until the file is whole, nothing has the name. */
+static void test_a_link_to_nothing_leads_to_a_whole_file(void **state)
+{
+    struct mtlm_output_file *file;
+    struct stat st;
+
+    (void) state;
+    assert_int_equal(mkdir(files_path("far"), 0700), 0);
+    assert_int_equal(symlink("far/second", files_path("to nothing")), 0);
+    assert_int_equal(symlink("made", files_path("far/second")), 0);
+    file = mtlm_output_file_create(files_path("to nothing"), NULL);
+    assert_non_null(file);
+    assert_int_equal(mtlm_output_file_write(file, "half", 4, NULL), 0);
+    assert_int_equal(mtlm_output_file_finish(file, NULL), 0);
+    assert_int_equal(access(files_path("far/made"), F_OK), -1);
+    mtlm_output_file_destroy(file);
+    assert_int_equal(access(files_path("far/made"), F_OK), -1);
+    write_text(files_path("to nothing"), "new");
+    assert_file("far/made", "new");
+    assert_int_equal(lstat(files_path("to nothing"), &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    assert_int_equal(lstat(files_path("far/second"), &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+}
+
+static void test_a_link_into_no_directory_is_refused(void **state)
+{
+    struct mtlm_error err = {0};
+
+    (void) state;
+    assert_int_equal(symlink("nowhere/file", files_path("astray")), 0);
+    assert_null(mtlm_output_file_create(files_path("astray"), &err));
+    assert_int_equal(err.code, MTLM_EXIT_IO);
+    assert_non_null(strstr(err.text, "/astray: No such file or directory"));
+}
+
 /* As root, a rename would take the place of the file that a shell has opened,
  * or of /dev/stdout, which is a link to this file. */
 static void test_standard_output_is_written_through(void **state)
@@ -142,6 +178,8 @@ int main(void)
         cmocka_unit_test(test_a_file_is_replaced),
         cmocka_unit_test(test_a_pipe_stays_a_pipe),
         cmocka_unit_test(test_a_link_to_a_file_stays_a_link),
+        cmocka_unit_test(test_a_link_to_nothing_leads_to_a_whole_file),
+        cmocka_unit_test(test_a_link_into_no_directory_is_refused),
         cmocka_unit_test(test_standard_output_is_written_through),
         cmocka_unit_test(test_a_directory_is_refused)};
 

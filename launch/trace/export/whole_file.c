@@ -28,15 +28,13 @@ static int write_to(const char *path, mtlm_whole_file_writer *write,
     return error;
 }
 
-int mtlm_whole_file_write(const char *path, mtlm_whole_file_writer *write,
-                          const void *what)
+/* Replaces the file at the path.  Returns 0 or errno. */
+static int replace(const char *path, mtlm_whole_file_writer *write,
+                   const void *what)
 {
-    char *temporary;
+    char *temporary = mtlm_sprintf("%s.tmp", path);
     int error;
 
-    if (!mtlm_disk_is_replaced(path))
-        return write_to(path, write, what);
-    temporary = mtlm_sprintf("%s.tmp", path);
     mtlm_unfinished_add(temporary);
     error = write_to(temporary, write, what);
     if (!error && rename(temporary, path))
@@ -45,5 +43,17 @@ int mtlm_whole_file_write(const char *path, mtlm_whole_file_writer *write,
         unlink(temporary);
     mtlm_unfinished_drop(1);
     free(temporary);
+    return error;
+}
+
+int mtlm_whole_file_write(const char *path, mtlm_whole_file_writer *write,
+                          const void *what)
+{
+    char *target = mtlm_disk_resolve_link(path);
+    const int error = mtlm_disk_is_replaced(target)
+                          ? replace(target, write, what)
+                          : write_to(target, write, what);
+
+    free(target);
     return error;
 }

@@ -8,8 +8,9 @@
 /* Writes `what` to f; a failure stays in f (ferror()). */
 typedef void mtlm_whole_file_writer(FILE *f, const void *what);
 
-/* Writes path by a temporary file beside it; a device, a pipe or a link is
- * written directly.  Returns 0, or the errno of the failure. */
+/* Writes path by a temporary file beside it, or beside the file that a link
+ * names.  A device or a pipe is written directly.  Returns 0, or the errno of
+ * the failure. */
 int mtlm_whole_file_write(const char *path, mtlm_whole_file_writer *write,
                           const void *what);
 
