@@ -113,6 +113,8 @@ struct mtlm_job {
     struct mtlm_pieces offload; /* offloaded state */
     struct mtlm_io *io;         /* its threads, or NULL */
     struct mtlm_offload_speed offload_speed;
+    double pipeline_tasks; /* with offloaded state: per iteration, of all ranks
+                            * of rank 0's pipeline */
     bool offload_failed; /* the disk refused state of this rank */
     struct mtlm_collective_plan collective_plan; /* --collective-order plan */
     struct mtlm_run *run;

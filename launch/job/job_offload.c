@@ -52,10 +52,24 @@ int mtlm_job_offload_reserve(struct mtlm_job *job, struct mtlm_error *err)
     return job->offload.file ? 0 : -1;
 }
 
+/* Returns the tasks of an iteration on the ranks of rank 0's pipeline, whose
+ * stages may differ.  Collective. */
+static double sum_tasks(const struct mtlm_job *job)
+{
+    const bool counts = job->layout.tp_rank == 0 && job->layout.dp_rank == 0;
+    double tasks = counts ? (double) job->plan.tasks : 0;
+
+    mtlm_ranks_sum_all(job->ranks, &tasks, 1);
+    return tasks;
+}
+
 void mtlm_job_offload_start(struct mtlm_job *job)
 {
     const struct mtlm_offloaded *o = &job->program->offloaded;
 
+    if (job->options.offload == MTLM_OFFLOAD_NONE)
+        return;
+    job->pipeline_tasks = sum_tasks(job);
     if (o->n_units == 0)
         return;
     if (job->gpu >= 0)
@@ -166,9 +180,9 @@ static void print_seconds(const struct mtlm_job *job)
         job->plan.flops / (rates.flops_per_s * job->workers);
     struct mtlm_offload_forecast forecast;
 
-    if (mtlm_offload_forecast_make(
-            &job->program->config, &rates, job->hosts.per_host,
-            (double) job->plan.tasks * job->layout.pp, &forecast))
+    if (mtlm_offload_forecast_make(&job->program->config, &rates,
+                                   job->hosts.per_host, job->pipeline_tasks,
+                                   &forecast))
         mtlm_offload_forecast_print(&forecast, &rates, job->workers,
                                     "offload: ", stdout);
     else

@@ -18,7 +18,7 @@ int mtlm_job_offload_check(struct mtlm_job *job, struct mtlm_error *err);
 int mtlm_job_offload_reserve(struct mtlm_job *job, struct mtlm_error *err);
 
 /* Starts the threads, if the rank has offloaded state.  Allocates the host
- * memory of a rank with a GPU.  StarPU is running. */
+ * memory of a rank with a GPU.  StarPU is running.  Collective. */
 void mtlm_job_offload_start(struct mtlm_job *job);
 
 /* Prints sizes and directory.  Rank 0 only. */
