@@ -8,7 +8,9 @@
 #include "graph/order/rounding.h"
 #include "graph/predict/hold.h"
 #include "graph/predict/late.h"
+#include "graph/predict/limits.h"
 #include "graph/predict/pipeline_programs.h"
+#include "runtime/machine/plugin.h"
 
 /* Of equal shares, the first one wins. */
 static const double shares[] = {0.5, 0.25, 1, 0};
@@ -72,7 +74,13 @@ double mtlm_hold_choose(const struct mtlm_evaluate *pipeline, double *seconds)
     struct shares_of s = {.evaluate = evaluate_pipeline,
                           .arg = (void *) pipeline,
                           .forward = mtlm_evaluate_shortest_forward(pipeline)};
+    double given;
 
+    if (mtlm_plugin_hold_share(&given)) {
+        if (seconds)
+            *seconds = evaluate_pipeline((void *) pipeline, given, 0);
+        return given;
+    }
     return choose_share(&s, seconds);
 }
 
@@ -168,9 +176,19 @@ double mtlm_hold_choose_program(const struct mtlm_program_config *config,
     const int64_t nodes = mtlm_pipeline_programs_nodes(config);
     double share;
 
+    if (mtlm_plugin_hold_share(&share))
+        return share;
     if (config->microbatches <= enough
         || config->microbatches * nodes <= SHARES_NODES)
         return choose_for(config, machine);
     share = choose_for_first(config, machine, enough);
     return share > 0 && lengthens(config, machine, share) ? 0 : share;
+}
+
+double mtlm_hold_searched(void)
+{
+    double share = MTLM_HOLD_SHARE;
+
+    mtlm_plugin_hold_share(&share);
+    return share;
 }

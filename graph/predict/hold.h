@@ -8,7 +8,8 @@
  * 0.25, 1 and 0.  A share must not lengthen the evaluation with messages as
  * given.  Of the others, the share is the one with the shortest mean of the
  * evaluations behind late messages (graph/predict/late.h).  Of equal means, the
- * first candidate wins.
+ * first candidate wins.  A share in the variable MTLM_HOLD is returned as it
+ * is: workers wait that long.
  *
  * All messages are late alike, unlike those of mtlm_late_pipeline().  A run's
  * share comes from its programs, whose messages are late alike.  A plan's share
@@ -29,5 +30,9 @@ double mtlm_hold_choose(const struct mtlm_evaluate *pipeline, double *seconds);
  * iteration is none. */
 double mtlm_hold_choose_program(const struct mtlm_program_config *config,
                                 const struct mtlm_stage_cost *machine);
+
+/* Returns the share that stands for all in a search: that of MTLM_HOLD, or
+ * MTLM_HOLD_SHARE (graph/predict/limits.h). */
+double mtlm_hold_searched(void);
 
 #endif /* MTLM_GRAPH_HOLD_H */

@@ -6,8 +6,8 @@
 /* Programs of more nodes are not evaluated, or with fewer microbatches. */
 enum { MTLM_MANY_NODES = 400000 };
 
-/* The share of the hold rule that stands for all in a search: a policy chooses
- * its own. */
+/* The share of the hold rule that stands for all in a search, unless MTLM_HOLD
+ * has one: a policy chooses its own. */
 #define MTLM_HOLD_SHARE .5
 
 /* Seconds that differ by less than this share count as equal: late messages

@@ -12,6 +12,7 @@
 #include "graph/predict/activation_memory.h"
 #include "graph/predict/bound.h"
 #include "graph/predict/evaluated_order.h"
+#include "graph/predict/hold.h"
 #include "graph/predict/late.h"
 #include "graph/predict/limits.h"
 #include "graph/predict/search.h"
@@ -96,7 +97,7 @@ static double evaluate_follower(void *arg, double more)
     const double seconds = evaluate_never(f, more);
 
     return f->waits && !mtlm_program_is_chained(f->config)
-               ? fmin(seconds, evaluate_pipeline(&late, MTLM_HOLD_SHARE))
+               ? fmin(seconds, evaluate_pipeline(&late, mtlm_hold_searched()))
                : seconds;
 }
 

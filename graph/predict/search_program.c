@@ -9,6 +9,7 @@
 #include "graph/build/ring.h"
 #include "graph/order/rounding.h"
 #include "graph/predict/activation_memory.h"
+#include "graph/predict/hold.h"
 #include "graph/predict/limits.h"
 #include "graph/predict/outline.h"
 #include "graph/predict/pipeline_programs.h"
@@ -72,8 +73,8 @@ static double seconds_of(const struct program_search *s,
     mtlm_pipeline_programs_slow(&p, machine);
     seconds = mtlm_pipeline_programs_makespan(&p, 0);
     if (s->search->waits && !mtlm_program_is_chained(config))
-        seconds =
-            fmin(seconds, mtlm_pipeline_programs_makespan(&p, MTLM_HOLD_SHARE));
+        seconds = fmin(
+            seconds, mtlm_pipeline_programs_makespan(&p, mtlm_hold_searched()));
     mtlm_pipeline_programs_free(&p);
     if (config->order)
         mtlm_order_free(&first);
@@ -101,9 +102,10 @@ static bool stages_are_worth(const struct program_search *s,
     if (s->most_stages == INFINITY)
         return true;
     work = mtlm_work_create(config);
-    worthy = stages_fit(&work, config, 0, s->most_stages)
-             || (s->search->waits && !mtlm_program_is_chained(config)
-                 && stages_fit(&work, config, MTLM_HOLD_SHARE, s->most_stages));
+    worthy =
+        stages_fit(&work, config, 0, s->most_stages)
+        || (s->search->waits && !mtlm_program_is_chained(config)
+            && stages_fit(&work, config, mtlm_hold_searched(), s->most_stages));
     mtlm_work_free(&work);
     return worthy;
 }

@@ -68,14 +68,16 @@ int mtlm_job_compare_programs(struct mtlm_job *job, struct mtlm_error *err)
 }
 
 /* Prints the policy of StarPU.  Plans differ by whether the environment names
- * the policy, and whether its workers wait for messages. */
+ * the policy, and how long its workers wait for messages. */
 static void print_policy(FILE *file)
 {
     const char *library = mtlm_plugin_file();
+    double share;
 
-    fprintf(file, "policy %s%s%s", mtlm_plugin_wanted(),
-            mtlm_plugin_is_free() ? " by default" : "",
-            mtlm_plugin_hold_is_off() ? " with MTLM_HOLD=0" : "");
+    fprintf(file, "policy %s%s", mtlm_plugin_wanted(),
+            mtlm_plugin_is_free() ? " by default" : "");
+    if (mtlm_plugin_hold_share(&share))
+        fprintf(file, " with MTLM_HOLD=%.9g", share);
     if (library)
         fprintf(file, " of %s with hash %016" PRIx64, library,
                 hash_of_file(library));

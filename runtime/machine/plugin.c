@@ -58,12 +58,26 @@ const char *mtlm_plugin_wanted(void)
     return named() ? named() : preferred;
 }
 
-bool mtlm_plugin_hold_is_off(void)
+bool mtlm_plugin_hold_share(double *share)
 {
-    const char *share = getenv("MTLM_HOLD");
+    const char *text = variable_of("MTLM_HOLD");
+    double value;
     char *end;
 
-    return share && *share && strtod(share, &end) == 0 && !*end;
+    if (!text)
+        return false;
+    value = strtod(text, &end);
+    if (*end || !(value >= 0 && value <= 10))
+        return false;
+    *share = value;
+    return true;
+}
+
+bool mtlm_plugin_hold_is_off(void)
+{
+    double share;
+
+    return mtlm_plugin_hold_share(&share) && share == 0;
 }
 
 bool mtlm_plugin_holds(void)

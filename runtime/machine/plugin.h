@@ -20,7 +20,12 @@ const char *mtlm_plugin_wanted(void);
 /* Returns whether that policy has the hold rule: workers wait for messages. */
 bool mtlm_plugin_holds(void);
 
-/* Returns whether the variable MTLM_HOLD turns that rule off. */
+/* Sets *share to the share in the variable MTLM_HOLD, which replaces those that
+ * an evaluation chooses.  Returns false, and leaves *share, where the variable
+ * has no number from 0 to 10. */
+bool mtlm_plugin_hold_share(double *share);
+
+/* Returns whether that variable turns the rule off. */
 bool mtlm_plugin_hold_is_off(void);
 
 /* Returns whether a policy may be preferred: the environment names neither a

@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -380,6 +381,43 @@ static void test_programs_of_zb_h1_take_what_its_boxes_take(void **state)
     mtlm_pipeline_programs_free(&programs);
 }
 
+/* Neither share is one that an evaluation chooses. */
+static void test_a_given_share_replaces_the_choice(void **state)
+{
+    static const struct {
+        const char *text;
+        double share;
+    } cases[] = {{"0.001", .001}, {"0", 0}, {"10.5", .5}, {"much", .5}};
+    const struct mtlm_cluster cluster = {
+        .timed = true, .forward_s = 1, .backward_s = 1, .weight_s = 1};
+    const struct mtlm_stage_cost machine = {.cluster = &cluster,
+                                            .slow_rank = -1};
+    const struct mtlm_program_config config = small_config(1, 4, 8);
+    struct mtlm_window window[SCENE_MOST];
+    struct mtlm_evaluate pipeline;
+    struct scene s;
+
+    (void) state;
+    scene_create(&s, 4, 8, 2, 1, times[2], thousandth);
+    scene_slow_down(&s, 1);
+    pipeline = pipeline_of(&s, mtlm_schedule_find("zb-v"), 1, window);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const double share = cases[i].share;
+        double seconds;
+
+        setenv("MTLM_HOLD", cases[i].text, 1);
+        assert_float_equal(mtlm_hold_choose(&pipeline, &seconds), share, 0);
+        assert_float_equal(mtlm_hold_searched(), share, 0);
+        assert_float_equal(seconds_of(&pipeline, share), seconds, rounding);
+        if (share < .5)
+            assert_float_equal(mtlm_hold_choose_program(&config, &machine),
+                               share, 0);
+    }
+    unsetenv("MTLM_HOLD");
+    assert_float_equal(mtlm_hold_choose(&pipeline, NULL), .5, 0);
+    scene_free(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -392,7 +430,8 @@ int main(void)
         cmocka_unit_test(test_later_messages_choose_the_share),
         cmocka_unit_test(test_each_late_message_has_a_time_of_its_own),
         cmocka_unit_test(test_hints_with_waits_cost_what_the_order_costs),
-        cmocka_unit_test(test_programs_of_zb_h1_take_what_its_boxes_take)};
+        cmocka_unit_test(test_programs_of_zb_h1_take_what_its_boxes_take),
+        cmocka_unit_test(test_a_given_share_replaces_the_choice)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,6 +95,26 @@ static void test_otherwise_the_policy_is_prio(void **state)
     keeps_prio("svg", "", "--schedule zb-h1");
 }
 
+/* As the policy reads the variable. */
+static void test_the_share_of_waits_is_a_number_to_ten(void **state)
+{
+    static const char *const refused[] = {"", " ", "-1", "11", "nan", "1x"};
+    double share = 7;
+
+    (void) state;
+    assert_false(mtlm_plugin_hold_share(&share));
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        setenv("MTLM_HOLD", refused[i], 1);
+        assert_false(mtlm_plugin_hold_share(&share));
+        assert_false(mtlm_plugin_hold_is_off());
+    }
+    assert_float_equal(share, 7, 0);
+    setenv("MTLM_HOLD", "0.125", 1);
+    assert_true(mtlm_plugin_hold_share(&share));
+    assert_float_equal(share, .125, 0);
+    unsetenv("MTLM_HOLD");
+}
+
 /* MTLM_HOLD=0 turns the waits off: plans count none. */
 static void test_waits_may_be_turned_off(void **state)
 {
@@ -130,6 +150,7 @@ int main(void)
         cmocka_unit_test(test_waits_that_gain_make_the_policy),
         cmocka_unit_test(test_auto_chooses_the_policy),
         cmocka_unit_test(test_otherwise_the_policy_is_prio),
+        cmocka_unit_test(test_the_share_of_waits_is_a_number_to_ten),
         cmocka_unit_test(test_waits_may_be_turned_off),
         cmocka_unit_test(test_a_named_policy_stays)};
 
