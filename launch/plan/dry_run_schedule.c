@@ -132,7 +132,7 @@ static void print_waits(const struct mtlm_work *work, double makespan_s,
 {
     double seconds = makespan_s;
 
-    if (mtlm_plugin_holds())
+    if (mtlm_plugin_holds() || !mtlm_plugin_may_hold())
         return;
     mtlm_hold_choose(&work->pipeline, &seconds);
     if (seconds < makespan_s * (1 - 1e-4))

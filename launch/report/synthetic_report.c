@@ -111,8 +111,8 @@ static struct mtlm_trace_summary *evaluate_run(
     int last)
 {
     const struct mtlm_policy_advice advice = mtlm_policy_advice();
-    const bool holds = strcmp(mtlm_machine_policy(), "mtlm") == 0
-                       && !mtlm_plugin_hold_is_off();
+    const bool holds =
+        strcmp(mtlm_machine_policy(), "mtlm") == 0 && mtlm_plugin_may_hold();
     const struct mtlm_evaluate_program job = {
         .program = (const struct mtlm_program *const *) e->program,
         .n = e->ranks,

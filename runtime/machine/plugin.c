@@ -80,19 +80,31 @@ bool mtlm_plugin_hold_is_off(void)
     return mtlm_plugin_hold_share(&share) && share == 0;
 }
 
+/* Whether the workers of this StarPU ask again for a task after a wait, as
+ * runtime/policies/hold.c has it.  Those of --enable-blocking-drivers sleep. */
+static bool workers_poll(void)
+{
+#if defined(STARPU_NON_BLOCKING_DRIVERS) || defined(STARPU_SIMGRID)
+    return true;
+#else
+    return false;
+#endif
+}
+
+bool mtlm_plugin_may_hold(void)
+{
+    return workers_poll() && !mtlm_plugin_hold_is_off();
+}
+
 bool mtlm_plugin_holds(void)
 {
     return strcmp(mtlm_plugin_wanted(), MTLM_HOLD_POLICY) == 0
-           && !mtlm_plugin_hold_is_off();
+           && mtlm_plugin_may_hold();
 }
 
 bool mtlm_plugin_is_free(void)
 {
-#ifdef STARPU_NON_BLOCKING_DRIVERS
-    return !named() && !mtlm_plugin_file();
-#else
-    return false;
-#endif
+    return workers_poll() && !named() && !mtlm_plugin_file();
 }
 
 void mtlm_plugin_prefer(const char *name)

@@ -17,8 +17,14 @@ struct starpu_sched_policy;
 /* Returns the name in STARPU_SCHED, or the preferred one. */
 const char *mtlm_plugin_wanted(void);
 
-/* Returns whether that policy has the hold rule: workers wait for messages. */
+/* Returns whether that policy has the hold rule, and may hold: workers wait for
+ * messages. */
 bool mtlm_plugin_holds(void);
+
+/* Returns whether workers wait under the policy with the hold rule: they poll,
+ * which they do not where StarPU has --enable-blocking-drivers, and MTLM_HOLD
+ * is not 0. */
+bool mtlm_plugin_may_hold(void);
 
 /* Sets *share to the share in the variable MTLM_HOLD, which replaces those that
  * an evaluation chooses.  Returns false, and leaves *share, where the variable

@@ -115,18 +115,28 @@ static void test_the_share_of_waits_is_a_number_to_ten(void **state)
     unsetenv("MTLM_HOLD");
 }
 
-/* MTLM_HOLD=0 turns the waits off: plans count none. */
+/* MTLM_HOLD=0 turns the waits off: plans count none, and advise none. */
 static void test_waits_may_be_turned_off(void **state)
 {
+    char *text;
+
     (void) state;
     mtlm_plugin_prefer("mtlm");
     assert_true(mtlm_plugin_holds());
     setenv("MTLM_HOLD", "0", 1);
     assert_false(mtlm_plugin_holds());
+    assert_false(mtlm_plugin_may_hold());
+    text = plan_with("stage-times", HOP, "--schedule zb-h1");
+    assert_null(strstr(text, "policy mtlm"));
+    assert_null(strstr(text, "STARPU_SCHED=mtlm"));
+    free(text);
     setenv("MTLM_HOLD", "0.5", 1);
+    mtlm_plugin_prefer("mtlm");
     assert_true(mtlm_plugin_holds());
     unsetenv("MTLM_HOLD");
     mtlm_plugin_prefer("prio");
+    assert_false(mtlm_plugin_holds());
+    assert_true(mtlm_plugin_may_hold());
 }
 
 /* The last test: the name stays for the process. */
