@@ -1,7 +1,7 @@
 #!/bin/bash
 # launch/quickstart: text becomes tokens, two ranks train, and the model writes; a
-# second call prepares nothing again.  The set-up, the build and the text are given
-# here.
+# second call prepares nothing again, unless the user gives a text.  The set-up, the
+# build and the sample text are given here.
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 
@@ -35,9 +35,9 @@ quickstart() {
     rc=$?
 }
 
-# trains: a short training ends with a checkpoint and a text.
+# trains OPTION...: a short training ends with a checkpoint and a text.
 trains() {
-    quickstart --minutes="$(scaled 0.05)" --jobs=1
+    quickstart --minutes="$(scaled 0.05)" --jobs=1 "$@"
     [ $rc -eq 0 ] || fail "exit code $rc: $(cat out err)"
     compgen -G 'tree/build/quickstart-checkpoint/*/manifest.json' >/dev/null \
         || fail "no checkpoint: $(cat out err)"
@@ -52,8 +52,27 @@ trains
 [ "$(stat -c %y "$index")" = "$made" ] || fail "the second call makes tokens again"
 [ "$(sort -u calls)" = '--data --build --jobs=1' ] || fail "the set-up gets $(cat calls)"
 
+# A text of the user's, by a path relative to the caller's directory.  A second
+# text that is older than the tokens of the first replaces these tokens.
+rm calls
+tr a-z A-Z <"$srcdir/docs/training.md" >own.txt
+head -c 20000 own.txt >'second text.txt'
+touch -d '2001-01-01' 'second text.txt'
+trains --text=own.txt
+bytes=$(stat -c %s tree/build/quickstart_text_document.bin) || fail 'no tokens of own.txt'
+trains --text='second text.txt'
+[ "$(stat -c %s tree/build/quickstart_text_document.bin)" -lt "$bytes" ] \
+    || fail 'the second text has the tokens of the first'
+[ "$(sort -u calls)" = '--build --jobs=1' ] || fail "the set-up gets $(cat calls)"
+
 # What is refused is refused before the set-up.
 rm calls
+: >empty.txt
+for text in '' empty.txt absent.txt tree; do
+    quickstart --text="$text"
+    [ $rc -eq 1 ] && grep -qx "quickstart: --text=$text: a file with text is needed" err \
+        || fail "--text=$text: exit code $rc: $(cat err)"
+done
 quickstart --model=x
 [ $rc -eq 1 ] && grep -qx 'quickstart: --model=x: gpt-tiny or bert-tiny is needed' err \
     || fail "--model=x: exit code $rc: $(cat err)"
