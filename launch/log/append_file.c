@@ -22,17 +22,40 @@ struct mtlm_append_file {
     int error; /* why pieces are missing, or 0 */
 };
 
+/* Opens the path for appending.  A FIFO without a reader fails with ENXIO: it
+ * would hang the open.  Later writes do block. */
+static int open_to_append(const char *path)
+{
+    const int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC;
+    const int fd = open(path, flags | O_NONBLOCK, 0666);
+
+    if (fd >= 0)
+        fcntl(fd, F_SETFL, O_APPEND);
+    return fd;
+}
+
+/* Says why open_to_append() failed with errno. */
+static const char *describe_failure(const char *path)
+{
+    const int error = errno;
+    struct stat st;
+
+    return error == ENXIO && stat(path, &st) == 0 && S_ISFIFO(st.st_mode)
+               ? "a FIFO that no program reads"
+               : strerror(error);
+}
+
 struct mtlm_append_file *mtlm_append_file_open(const char *path,
                                                struct mtlm_error *err)
 {
     const bool there = access(path, F_OK) == 0;
-    const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    const int fd = open_to_append(path);
     struct mtlm_append_file *file;
     struct stat st;
 
     if (fd < 0 || fstat(fd, &st) < 0) {
         mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be written: %s", path,
-                       strerror(errno));
+                       describe_failure(path));
         return NULL;
     }
     file = mtlm_calloc(1, sizeof(*file));

@@ -11,7 +11,8 @@
 struct mtlm_append_file;
 
 /* Opens path for appending.  The caller closes the file.  On failure, returns
- * NULL and sets *err (MTLM_EXIT_IO). */
+ * NULL and sets *err (MTLM_EXIT_IO).  A FIFO that no program reads is refused
+ * at once. */
 struct mtlm_append_file *mtlm_append_file_open(const char *path,
                                                struct mtlm_error *err);
 

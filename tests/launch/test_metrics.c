@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -17,6 +18,7 @@
 #include "launch/log/append_file.h"
 #include "launch/log/tfevents.h"
 #include "runtime/base/memory.h"
+#include "runtime/file/disk.h"
 #include "tests/file_limit.h"
 #include "trace_dir.h"
 
@@ -198,6 +200,60 @@ static void test_a_cut_line_gets_its_end(void **state)
     free(path);
 }
 
+/* The open would wait for a reader. */
+static void test_a_fifo_without_a_reader_is_refused(void **state)
+{
+    struct mtlm_error err;
+    char *path, *want;
+
+    (void) state;
+    assert_int_equal(mkdir(trace_dir, 0777), 0);
+    path = trace_dir_path("fifo");
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_null(mtlm_append_file_open(path, &err));
+    assert_int_equal(err.code, MTLM_EXIT_IO);
+    want = mtlm_sprintf("%s: cannot be written: a FIFO that no program reads",
+                        path);
+    assert_string_equal(err.text, want);
+    assert_int_equal(access(path, F_OK), 0);
+    free(want);
+    free(path);
+}
+
+/* The piece is longer than the FIFO holds: the write waits for the reader. */
+static void test_a_fifo_gets_whole_pieces(void **state)
+{
+    static char piece[1 << 20], got[1 << 20];
+    struct mtlm_append_file *file;
+    struct mtlm_error err;
+    int fd, status;
+    pid_t reader;
+    char *path;
+
+    (void) state;
+    assert_int_equal(mkdir(trace_dir, 0777), 0);
+    path = trace_dir_path("fifo");
+    assert_int_equal(mkfifo(path, 0600), 0);
+    fd = open(path, O_RDONLY | O_NONBLOCK);
+    assert_true(fd >= 0);
+    file = mtlm_append_file_open(path, &err);
+    assert_non_null(file);
+    mtlm_append_file_end_line(file);
+    assert_int_equal(fcntl(fd, F_SETFL, 0), 0);
+    memset(piece, 'x', sizeof(piece));
+    reader = fork();
+    if (reader == 0)
+        _exit(mtlm_disk_read(fd, got, sizeof(got)) != sizeof(got)
+              || memcmp(got, piece, sizeof(got)) != 0);
+    mtlm_append_file_put(file, piece, sizeof(piece));
+    assert_int_equal(mtlm_append_file_close(file), 0);
+    assert_int_equal(waitpid(reader, &status, 0), reader);
+    assert_int_equal(status, 0);
+    assert_int_equal(access(path, F_OK), 0);
+    close(fd);
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +263,8 @@ int main(void)
         DIR_TEST(test_pieces_of_another_job_stay),
         DIR_TEST(test_pieces_come_behind_what_is_there),
         DIR_TEST(test_a_cut_line_gets_its_end),
+        DIR_TEST(test_a_fifo_without_a_reader_is_refused),
+        DIR_TEST(test_a_fifo_gets_whole_pieces),
     };
 
     return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
