@@ -244,6 +244,70 @@ static int parse(struct mtlm_manifest *manifest, json_t *json)
     return parse_files(manifest, files);
 }
 
+/* Orders slices by tensor, then by the row that they begin in. */
+static int by_place(const void *a, const void *b)
+{
+    const struct mtlm_manifest_tensor *x =
+        *(const struct mtlm_manifest_tensor *const *) a;
+    const struct mtlm_manifest_tensor *y =
+        *(const struct mtlm_manifest_tensor *const *) b;
+    const int64_t row = mtlm_slice_row(&x->slice, 0);
+    const int64_t other = mtlm_slice_row(&y->slice, 0);
+    const int names = strcmp(x->name, y->name);
+
+    return names ? names : (row > other) - (row < other);
+}
+
+/* Returns all slices of the manifest in that order, and their number.  The
+ * caller frees the list. */
+static const struct mtlm_manifest_tensor **sort_slices(
+    const struct mtlm_manifest *manifest, int64_t *slices)
+{
+    const struct mtlm_manifest_tensor **list;
+    int64_t n = 0;
+
+    *slices = 0;
+    for (int64_t f = 0; f < manifest->files; f++)
+        *slices += manifest->file[f].tensors;
+    list = mtlm_calloc((size_t) *slices + 1, sizeof(*list));
+    for (int64_t f = 0; f < manifest->files; f++)
+        for (int64_t i = 0; i < manifest->file[f].tensors; i++)
+            list[n++] = &manifest->file[f].tensor[i];
+    qsort(list, (size_t) n, sizeof(*list), by_place);
+    return list;
+}
+
+/* Whether y begins behind all rows of x, or belongs to another tensor. */
+static bool is_behind(const struct mtlm_manifest_tensor *y,
+                      const struct mtlm_manifest_tensor *x)
+{
+    return strcmp(x->name, y->name) != 0
+           || mtlm_slice_row(&y->slice, 0)
+                  > mtlm_slice_row(&x->slice, x->slice.count - 1);
+}
+
+/* Refuses slices that share elements: which values count would depend on their
+ * order, and a missing element would not show in the number of elements. */
+static int check_overlaps(const struct mtlm_manifest *manifest,
+                          const char *path, struct mtlm_error *err)
+{
+    int64_t n;
+    const struct mtlm_manifest_tensor **t = sort_slices(manifest, &n);
+    int rc = 0;
+
+    for (int64_t i = 0; i < n && rc == 0; i++)
+        for (int64_t j = i + 1; j < n && !is_behind(t[j], t[i]); j++)
+            if (mtlm_slice_overlap(&t[i]->slice, &t[j]->slice)) {
+                rc = mtlm_error_set(err, MTLM_EXIT_INPUT,
+                                    "%s: two slices of tensor \"%.100s\" "
+                                    "overlap",
+                                    path, t[i]->name);
+                break;
+            }
+    free(t);
+    return rc;
+}
+
 static int read_text(struct mtlm_manifest *manifest, const char *path,
                      const char *text, size_t bytes, struct mtlm_error *err)
 {
@@ -272,6 +336,8 @@ static int read_text(struct mtlm_manifest *manifest, const char *path,
     else if (parse(manifest, json) < 0)
         rc = mtlm_error_set(err, MTLM_EXIT_INPUT,
                             "%s: its list of files is invalid", path);
+    else
+        rc = check_overlaps(manifest, path, err);
     json_decref(json);
     return rc;
 }

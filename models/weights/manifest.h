@@ -53,7 +53,8 @@ int mtlm_manifest_write(const struct mtlm_manifest *manifest, const char *dir,
                         struct mtlm_error *err);
 
 /* Reads DIR/manifest.json; the caller frees the manifest.  MTLM_EXIT_INPUT with
- * file and reason: missing or damaged.  MTLM_EXIT_IO: unreadable.
+ * file and reason: missing, damaged, or slices overlap.  MTLM_EXIT_IO:
+ * unreadable.
  * MTLM_EXIT_USAGE: whole, but of a newer version. */
 int mtlm_manifest_read(struct mtlm_manifest *manifest, const char *dir,
                        struct mtlm_error *err);

@@ -75,6 +75,31 @@ int64_t mtlm_slice_count(const struct mtlm_slice *slice, int64_t rows)
     return n;
 }
 
+int64_t mtlm_slice_row(const struct mtlm_slice *slice, int64_t element)
+{
+    return slice->first[0] + (slice->begin + element) / slice->dim[1];
+}
+
+static bool meet_in(const struct mtlm_slice *a, const struct mtlm_slice *b,
+                    int64_t row)
+{
+    const struct range x = columns_in(a, row), y = columns_in(b, row);
+
+    return x.begin < y.end && y.begin < x.end;
+}
+
+bool mtlm_slice_overlap(const struct mtlm_slice *a, const struct mtlm_slice *b)
+{
+    const struct range x = rows_of(a, INT64_MAX), y = rows_of(b, INT64_MAX);
+    const int64_t first = x.begin > y.begin ? x.begin : y.begin;
+    const int64_t last = (x.end < y.end ? x.end : y.end) - 1;
+
+    /* Between the first and the last common row, all rows are alike. */
+    return first <= last
+           && (meet_in(a, b, first) || meet_in(a, b, last)
+               || (last - first > 1 && meet_in(a, b, first + 1)));
+}
+
 int64_t mtlm_slice_copy(const struct mtlm_slice *from, const void *values,
                         const struct mtlm_slice *to, int64_t rows, float *into)
 {

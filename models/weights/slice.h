@@ -1,6 +1,7 @@
 #ifndef MTLM_SLICE_H
 #define MTLM_SLICE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A slice of a tensor [full[0], full[1]] (a vector: full[1] = 1): a rank's
@@ -18,6 +19,14 @@ int mtlm_slice_check(const struct mtlm_slice *slice);
 
 /* Returns the slice's elements in rows of the tensor below `rows`. */
 int64_t mtlm_slice_count(const struct mtlm_slice *slice, int64_t rows);
+
+/* Returns the tensor's row of an element, counted from the slice's first
+ * element. */
+int64_t mtlm_slice_row(const struct mtlm_slice *slice, int64_t element);
+
+/* Whether two slices of one tensor have an element in common.  Takes the same
+ * time for all sizes. */
+bool mtlm_slice_overlap(const struct mtlm_slice *a, const struct mtlm_slice *b);
 
 /* Copies the common elements of two slices of one tensor, in rows below `rows`,
  * from values [from->count] to into [to->count]; returns how many.  values may

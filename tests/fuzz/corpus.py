@@ -35,9 +35,11 @@ TENSOR = {"name": "wte", "full": [8, 4], "first": [0, 0], "shape": [4, 4],
           "elements": [0, 16], "xxh3": "0123456789abcdef"}
 FILE = {"name": "rank-00000.safetensors", "bytes": 128,
         "xxh3": "fedcba9876543210", "tensors": [TENSOR]}
+OTHER = {**FILE, "name": "rank-00001.safetensors",
+         "tensors": [{**TENSOR, "first": [4, 0]}]}
 MANIFEST = {"format": "mtlm-dag checkpoint", "version": 1, "iteration": 3,
             "consumed_samples": 24, "settings": {"num-layers": "2"},
-            "state": {"steps": 3.0}, "files": [FILE, FILE]}
+            "state": {"steps": 3.0}, "files": [FILE, OTHER]}
 
 
 def manifest(kind, value):

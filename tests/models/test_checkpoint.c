@@ -259,6 +259,48 @@ static void test_newer_versions_are_refused(void **state)
                                      "up to 1"));
 }
 
+/* Reads a manifest of two files, with a tensor each. */
+static int read_two(struct mtlm_manifest_tensor *t, struct mtlm_error *err)
+{
+    char names[2][16] = {"a.safetensors", "b.safetensors"};
+    struct mtlm_manifest_file file[2] = {
+        {.name = names[0], .tensor = &t[0], .tensors = 1},
+        {.name = names[1], .tensor = &t[1], .tensors = 1}};
+    struct mtlm_manifest m = {.settings = json_object(),
+                              .state = json_object(),
+                              .file = file,
+                              .files = 2};
+    int rc;
+
+    mkdir(files_path("overlap"), 0777);
+    assert_int_equal(mtlm_manifest_write(&m, files_path("overlap"), err), 0);
+    json_decref(m.settings);
+    json_decref(m.state);
+    rc = mtlm_manifest_read(&m, files_path("overlap"), err);
+    mtlm_manifest_free(&m);
+    return rc;
+}
+
+static void test_slices_that_overlap_are_refused(void **state)
+{
+    struct mtlm_manifest_tensor t[2] = {checkpoint_tensor("w", 4, 3, 0),
+                                        checkpoint_tensor("w", 4, 3, 0)};
+    struct mtlm_error err;
+
+    (void) state;
+    t[0].slice.count = 7; /* to the first element of row 2 */
+    t[1].slice.begin = 7;
+    t[1].slice.count = 5;
+    assert_int_equal(read_two(t, &err), 0);
+    t[1].slice.begin = 6;
+    assert_int_equal(read_two(t, &err), -1);
+    assert_int_equal(err.code, MTLM_EXIT_INPUT);
+    assert_non_null(strstr(err.text, "overlap/manifest.json: two slices of "
+                                     "tensor \"w\" overlap"));
+    t[1].name = (char *) "v";
+    assert_int_equal(read_two(t, &err), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +312,7 @@ int main(void)
         cmocka_unit_test(test_huge_files_are_found_at_once),
         cmocka_unit_test(test_names_that_lead_elsewhere_are_refused),
         cmocka_unit_test(test_newer_versions_are_refused),
+        cmocka_unit_test(test_slices_that_overlap_are_refused),
     };
 
     return cmocka_run_group_tests(tests, files_setup, files_teardown);

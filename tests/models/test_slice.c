@@ -111,10 +111,27 @@ static void test_what_is_no_slice_is_refused(void **state)
         assert_int_equal(mtlm_slice_check(&bad[i]), -1);
 }
 
+static void test_slices_overlap_that_have_common_elements(void **state)
+{
+    (void) state;
+    srand(2);
+    for (int k = 0; k < 20000; k++) {
+        const int64_t full[2] = {1 + draw(MOST), 1 + draw(MOST)};
+        const struct mtlm_slice a = draw_slice(full), b = draw_slice(full);
+        const int64_t n = mtlm_slice_copy(&a, NULL, &b, INT64_MAX, NULL);
+
+        assert_int_equal(mtlm_slice_overlap(&a, &b), n > 0);
+        if (a.count > 0)
+            assert_int_equal(mtlm_slice_row(&a, a.count - 1),
+                             number(&a, a.count - 1) / full[1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_copies_are_those_of_single_elements),
+        cmocka_unit_test(test_slices_overlap_that_have_common_elements),
         cmocka_unit_test(test_padding_differs),
         cmocka_unit_test(test_what_is_no_slice_is_refused),
     };
