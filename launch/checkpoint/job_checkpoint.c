@@ -388,6 +388,7 @@ int mtlm_job_checkpoint_check(struct mtlm_job *job, struct mtlm_error *err)
         job->begin =
             mtlm_ramp_at(&o->ramp, job->loaded.iteration, job->loaded.samples);
     count_iterations(job);
+    mtlm_options_note_nan(&job->options, job->begin.iteration);
     return place_trace(job, err);
 }
 

@@ -15,7 +15,7 @@ int mtlm_job_checkpoint_find(struct mtlm_job *job, struct mtlm_error *err);
 
 /* Checks that the loaded checkpoint fits model, tokenizer and samples.  Sets
  * job->begin to the position of the first iteration, and the iterations to
- * trace. */
+ * trace.  Notes an --inject-nan that the run does not reach. */
 int mtlm_job_checkpoint_check(struct mtlm_job *job, struct mtlm_error *err);
 
 /* Locks --save against other jobs, on rank 0.  Removes uncommitted checkpoints.

@@ -1,7 +1,10 @@
-/* The iterations of a run, and the iterations that the run traces. */
+/* The iterations of a run, and those that the run traces or disturbs. */
 
 #include "config.h"
 
+#include <inttypes.h>
+
+#include "launch/options/options_note.h"
 #include "launch/options/options_trace.h"
 #include "runtime/base/least.h"
 
@@ -22,4 +25,17 @@ void mtlm_options_trace_place(struct mtlm_options *options, int64_t begin)
         return;
     trace->last = mtlm_least(begin + 5, last);
     trace->first = mtlm_least(begin + 3, trace->last);
+}
+
+void mtlm_options_note_nan(struct mtlm_options *options, int64_t begin)
+{
+    const int64_t last = mtlm_options_last_iteration(options, begin);
+    const int64_t nan = options->inject_nan;
+
+    if (nan > 0 && (nan <= begin || nan > last))
+        mtlm_options_note(options,
+                          "--inject-nan %" PRId64
+                          " is without effect: the run begins after iteration "
+                          "%" PRId64 " and ends with %" PRId64,
+                          nan, begin, last);
 }

@@ -3,7 +3,7 @@
 
 #include "launch/options/options.h"
 
-/* The iterations of a run, and the iterations that the run traces. */
+/* The iterations of a run, and those that the run traces or disturbs. */
 
 /* Returns the last iteration, from 1, of a run that begins after `begin`
  * iterations.  As in Megatron-LM, every --exit-interval ends a run. */
@@ -14,5 +14,9 @@ int64_t mtlm_options_last_iteration(const struct mtlm_options *options,
  * `begin` iterations.  Leaves out the first two iterations, which warm up
  * StarPU's performance models. */
 void mtlm_options_trace_place(struct mtlm_options *options, int64_t begin);
+
+/* Notes an --inject-nan that a run does not reach that begins after `begin`
+ * iterations. */
+void mtlm_options_note_nan(struct mtlm_options *options, int64_t begin);
 
 #endif /* MTLM_OPTIONS_TRACE_H */

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "launch/options/options_trace.h"
 #include "tests/launch/parse.h"
 
 /* No preset: nothing that could give way. */
@@ -286,6 +287,30 @@ static void test_weight_decay_stays_or_grows(void **state)
             "--end-weight-decay 0.1 is below --start-weight-decay 0.4");
 }
 
+/* A loaded run begins anywhere: the iteration may have passed. */
+static void test_a_nan_that_is_not_reached_is_noted(void **state)
+{
+    (void) state;
+    accepts("--model gpt-tiny --train-iters 8 --inject-nan 3");
+    mtlm_options_note_nan(&options, 2);
+    assert_null(options.notes);
+    mtlm_options_note_nan(&options, 3);
+    assert_string_equal(options.notes,
+                        "--inject-nan 3 is without effect: the run begins "
+                        "after iteration 3 and ends with 8");
+    accepts("--model gpt-tiny --train-iters 8 --inject-nan 7 "
+            "--exit-interval 3");
+    mtlm_options_note_nan(&options, 6);
+    assert_null(options.notes);
+    mtlm_options_note_nan(&options, 3);
+    assert_string_equal(options.notes,
+                        "--inject-nan 7 is without effect: the run begins "
+                        "after iteration 3 and ends with 6");
+    accepts("--model gpt-tiny --train-iters 8");
+    mtlm_options_note_nan(&options, 8);
+    assert_null(options.notes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -301,6 +326,7 @@ int main(void)
         cmocka_unit_test(test_the_batch_ramps_up),
         cmocka_unit_test(test_a_ramp_must_fit),
         cmocka_unit_test(test_weight_decay_stays_or_grows),
+        cmocka_unit_test(test_a_nan_that_is_not_reached_is_noted),
     };
 
     return cmocka_run_group_tests(tests, parse_setup, parse_teardown);
