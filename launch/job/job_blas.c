@@ -9,6 +9,7 @@
 #include "launch/job/job_blas.h"
 #include "runtime/machine/blas.h"
 #include "runtime/machine/blas_choice.h"
+#include "runtime/machine/gpu_detect.h"
 
 const char *mtlm_job_blas_wish(const struct mtlm_options *options)
 {
@@ -125,8 +126,12 @@ int mtlm_job_blas_plan(const struct mtlm_options *options,
                        struct mtlm_error *err)
 {
     const char *wish = mtlm_job_blas_wish(options);
+    struct mtlm_gpus gpus;
 
     if (options->cluster_file)
+        return 0;
+    mtlm_gpu_detect_all(&gpus, options->no_gpu);
+    if (gpus.count > 0) /* ranks without a GPU would leave */
         return 0;
     return is_choice(wish)
                ? mtlm_blas_use(mtlm_blas_name[mtlm_blas_choice_kept()], err)

@@ -17,7 +17,8 @@ int mtlm_job_blas_choose(struct mtlm_job *job, struct mtlm_error *err);
 int mtlm_job_blas_compare(struct mtlm_job *job, struct mtlm_error *err);
 
 /* Chooses for a plan, which takes the library's memory and speed, as a job of
- * this machine would; but measures nothing. */
+ * this machine would; but measures nothing.  Does nothing for jobs without
+ * products on CPUs. */
 int mtlm_job_blas_plan(const struct mtlm_options *options,
                        struct mtlm_error *err);
 

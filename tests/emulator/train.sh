@@ -143,8 +143,15 @@ on_cpus
 job 1 --model gpt-tiny "${mini[@]}" --inject-nan 2
 grep -qFf got.node err || fail "NaN of $(cat got.node), on the CPU: $(cat err)"
 
-# Devices that cannot be used.
+# A job on GPUs needs no library for products on CPUs; nor does its plan.
 on_gpus 2
+well 1 --model gpt-tiny "${mini[@]}" --blas ./nothing.so
+well 1 --model gpt-tiny --dry-run --blas ./nothing.so
+job 1 --model gpt-tiny --dry-run --blas ./nothing.so --no-gpu
+[ "$rc" -eq 2 ] && grep -q 'cannot load' err ||
+    fail "no such library, on CPUs: exit code $rc: $(cat err)"
+
+# Devices that cannot be used.
 MTLM_DOUBLE_DRIVER=12040 job 1 --model gpt-tiny "${mini[@]}"
 [ "$rc" -eq 2 ] || fail "old driver: exit code $rc"
 grep -q 'driver knows CUDA up to 12.4' err || fail "old driver: $(cat err)"
