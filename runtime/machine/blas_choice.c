@@ -113,13 +113,63 @@ static void list_speeds(const struct measured *m, char *text, size_t bytes)
                                   m->trial[i].version, m->trial[i].flops / 1e9);
 }
 
-/* Writes the file; returns -1 with the reason. */
-static int keep(const struct measured *m, const char *path,
-                struct mtlm_error *err)
+/* ---- the file: a list of entries, one for each processor ---- */
+
+#define LIST "processors"
+
+/* Whether the JSON value is an entry. */
+static bool is_entry(const json_t *entry)
 {
-    json_t *libraries = json_object(), *all;
-    char *text, *dir = mtlm_strdup(path);
-    int rc;
+    return mtlm_json_file_text(entry, "processor")
+           && mtlm_json_file_text(entry, "choice");
+}
+
+/* Returns the entries of the file, a new reference; NULL with a reason.  A file
+ * of an earlier version is one entry. */
+static json_t *read_list(const char *path, struct mtlm_error *err)
+{
+    struct mtlm_error why;
+    json_t *all = mtlm_json_file_read(path, &why), *list, *entry;
+    bool fine;
+    size_t i;
+
+    if (!all) {
+        mtlm_error_set(err, MTLM_EXIT_INPUT, "cannot be read: %.300s",
+                       why.text);
+        return NULL;
+    }
+    list = json_incref(json_object_get(all, LIST));
+    if (!list)
+        list = json_pack("[O]", all);
+    fine = json_is_array(list);
+    json_array_foreach(list, i, entry) fine = fine && is_entry(entry);
+    json_decref(all);
+    if (fine)
+        return list;
+    json_decref(list);
+    mtlm_error_set(err, MTLM_EXIT_INPUT, "is no choice of a BLAS");
+    return NULL;
+}
+
+/* Returns the place of the processor's entry in the list; the size of the list:
+ * none. */
+static size_t find_entry(const json_t *list, const char *processor)
+{
+    const size_t n = json_array_size(list);
+    size_t i = 0;
+
+    while (i < n
+           && strcmp(mtlm_json_file_text(json_array_get(list, i), "processor"),
+                     processor)
+                  != 0)
+        i++;
+    return i;
+}
+
+/* Returns a new entry. */
+static json_t *make_entry(const struct measured *m)
+{
+    json_t *libraries = json_object();
 
     for (int i = 0; i < MTLM_BLAS_NAMES; i++)
         if (i == MTLM_BLAS_DEFAULT || m->trial[i].flops > 0)
@@ -127,39 +177,59 @@ static int keep(const struct measured *m, const char *path,
                                 json_pack("{s:s, s:f}", "version",
                                           m->trial[i].version, "flops",
                                           m->trial[i].flops));
-    all = json_pack("{s:i, s:s, s:s, s:o}", "method", METHOD, "processor",
-                    m->processor, "choice", mtlm_blas_name[m->choice],
-                    "libraries", libraries);
+    return json_pack("{s:i, s:s, s:s, s:o}", "method", METHOD, "processor",
+                     m->processor, "choice", mtlm_blas_name[m->choice],
+                     "libraries", libraries);
+}
+
+/* Returns the text of the file with the new entry.  Entries of other processors
+ * stay: machines may share the file.  The caller frees the text. */
+static char *file_text(const struct measured *m, const char *path)
+{
+    struct mtlm_error broken; /* such a file is replaced */
+    json_t *list = read_list(path, &broken), *all;
+    char *text;
+    int rc;
+
+    if (!list)
+        list = json_array();
+    json_array_remove(list, find_entry(list, m->processor));
+    rc = json_array_append_new(list, make_entry(m));
+    all = json_pack("{s:o}", LIST, list);
     text = json_dumps(all, JSON_INDENT(2));
-    if (!all || !text)
+    if (rc < 0 || !all || !text)
         mtlm_out_of_memory(0);
+    json_decref(all);
+    return text;
+}
+
+/* Writes the file; returns -1 with the reason.  Where two machines write at
+ * once, one entry is lost, and its machine measures again. */
+static int keep(const struct measured *m, const char *path,
+                struct mtlm_error *err)
+{
+    char *text = file_text(m, path), *dir = mtlm_strdup(path);
+    int rc;
+
     *strrchr(dir, '/') = '\0';
     if (mtlm_disk_make_path(dir) < 0)
         rc = mtlm_disk_cannot_make(dir, err);
     else
         rc = mtlm_output_file_write_text(path, text, err);
-    json_decref(all);
     free(text);
     free(dir);
     return rc;
 }
 
-/* Returns the index of the choice in the file; -1 with a reason: the file is
- * none of ours, or another processor's. */
-static int take_choice(const json_t *all, const char *processor,
-                       struct mtlm_error *err)
+/* Returns the index of the entry's choice; -1 with a reason. */
+static int take_choice(const json_t *entry, struct mtlm_error *err)
 {
-    const char *measured_on = mtlm_json_file_text(all, "processor");
-    const char *choice = mtlm_json_file_text(all, "choice");
+    const char *choice = mtlm_json_file_text(entry, "choice");
 
-    for (int i = 0; i < MTLM_BLAS_NAMES && measured_on && choice; i++) {
+    for (int i = 0; i < MTLM_BLAS_NAMES; i++) {
         if (strcmp(choice, mtlm_blas_name[i]) != 0)
             continue;
-        if (strcmp(measured_on, processor) != 0)
-            return mtlm_error_set(err, MTLM_EXIT_INPUT,
-                                  "was measured on another processor, %.100s",
-                                  measured_on);
-        if (json_integer_value(json_object_get(all, "method")) != METHOD)
+        if (json_integer_value(json_object_get(entry, "method")) != METHOD)
             return mtlm_error_set(err, MTLM_EXIT_INPUT,
                                   "was measured by another version");
         return i;
@@ -167,12 +237,13 @@ static int take_choice(const json_t *all, const char *processor,
     return mtlm_error_set(err, MTLM_EXIT_INPUT, "is no choice of a BLAS");
 }
 
-/* Whether a library of the file is still the one that was measured. */
-static int check_version(const json_t *all, int library, struct mtlm_error *err)
+/* Whether a library of the entry is still the one that was measured. */
+static int check_version(const json_t *entry, int library,
+                         struct mtlm_error *err)
 {
     const char *name = mtlm_blas_name[library];
     const char *version = mtlm_json_file_text(
-        json_object_get(json_object_get(all, "libraries"), name), "version");
+        json_object_get(json_object_get(entry, "libraries"), name), "version");
     struct mtlm_blas_trial trial = {.version = ""};
     struct mtlm_error why;
 
@@ -188,24 +259,28 @@ static int check_version(const json_t *all, int library, struct mtlm_error *err)
                           trial.version);
 }
 
-/* Returns the choice that is kept; -1 with a reason: none that counts. */
+/* Returns the choice that is kept; -1 with a reason: none that counts.  The
+ * reason is empty where only other processors were measured. */
 static int read_choice(const char *path, const char *processor,
                        struct mtlm_error *err)
 {
-    struct mtlm_error why;
-    json_t *all = mtlm_json_file_read(path, &why);
-    int choice;
+    json_t *list = read_list(path, err);
+    const json_t *entry;
+    int choice = -1;
 
-    if (!all)
-        return mtlm_error_set(err, MTLM_EXIT_INPUT, "cannot be read: %.300s",
-                              why.text);
-    choice = take_choice(all, processor, err);
+    if (!list)
+        return -1;
+    entry = json_array_get(list, find_entry(list, processor));
+    if (entry)
+        choice = take_choice(entry, err);
+    else
+        mtlm_error_set(err, MTLM_EXIT_INPUT, "%s", "");
     if (choice >= 0
-        && (check_version(all, MTLM_BLAS_DEFAULT, err) < 0
+        && (check_version(entry, MTLM_BLAS_DEFAULT, err) < 0
             || (choice != MTLM_BLAS_DEFAULT
-                && check_version(all, choice, err) < 0)))
+                && check_version(entry, choice, err) < 0)))
         choice = -1;
-    json_decref(all);
+    json_decref(list);
     return choice;
 }
 
@@ -253,7 +328,7 @@ int mtlm_blas_choice_find(bool anew, char *note, size_t bytes)
     processor = describe_processor();
     if (!anew && access(path, F_OK) == 0) {
         choice = read_choice(path, processor, &err);
-        if (choice < 0)
+        if (choice < 0 && *err.text)
             before = mtlm_sprintf("%s %s: measured again\n", path, err.text);
     }
     if (choice < 0)

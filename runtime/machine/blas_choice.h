@@ -3,7 +3,7 @@
 
 /* The choice of the BLAS by measurement.  mtlm-dag/blas.json in the user's
  * cache directory keeps the choice: the same job has the same bits next time.
- */
+ * The file holds a choice for each processor: machines may share it. */
 
 #include <stdbool.h>
 #include <stddef.h>

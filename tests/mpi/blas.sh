@@ -126,6 +126,41 @@ cmp -s "$kept" first.json || fail "second use: measured again"
 well 2 "${tiny[@]}" "${parallel[@]}" --blas measure
 measures "--blas measure"
 
+# silent WHAT: the last job takes a choice that is kept.
+silent() {
+    [ ! -s err ] || fail "$1: $(cat err)"
+}
+# Processors share the file, here by a variable that forbids instructions.
+elsewhere() {
+    MKL_ENABLE_INSTRUCTIONS=AVX2 well 1 "${tiny[@]}"
+}
+elsewhere
+measures "another processor"
+! grep -q 'measured again' err || fail "another processor: $(cat err)"
+[ "$(grep -c '"choice"' "$kept")" -eq 2 ] || fail "two processors: $(cat "$kept")"
+elsewhere
+silent "the other processor"
+well 1 "${tiny[@]}"
+silent "the first processor"
+well 1 "${tiny[@]}" --blas measure
+[ "$(grep -c '"choice"' "$kept")" -eq 2 ] || fail "measured anew: $(cat "$kept")"
+elsewhere
+silent "the other processor, after a measurement"
+# A file of an earlier version holds one processor.
+/usr/bin/python3 - first.json "$kept" <<'END'
+import json, sys
+with open(sys.argv[1]) as new, open(sys.argv[2], "w") as old:
+    json.dump(json.load(new)["processors"][0], old)
+END
+cp "$kept" old.json
+well 1 "${tiny[@]}"
+silent "an old file"
+cmp -s "$kept" old.json || fail "an old file: written again"
+elsewhere
+measures "beside an old file"
+well 1 "${tiny[@]}"
+silent "what the old file had"
+
 # A file that does not count is replaced.
 replaced() {
     well 1 "${tiny[@]}"
@@ -134,12 +169,12 @@ replaced() {
     well 1 "${tiny[@]}"
     [ ! -s err ] || fail "after '$1': $(cat err)"
 }
-sed -i 's/"processor": "/&other /' "$kept"
-replaced 'was measured on another processor, other .*'
 head -c 40 first.json >"$kept"
 replaced 'cannot be read: .*'
-echo '[1, 2]' >"$kept"
-replaced 'is no choice of a BLAS'
+for wrong in '[1, 2]' '{"processors": [{"choice": "blis"}]}'; do
+    echo "$wrong" >"$kept"
+    replaced 'is no choice of a BLAS'
+done
 sed -i 's/"version": "/&old /' "$kept"
 replaced 'no longer holds: default is .* now'
 
