@@ -38,7 +38,7 @@ static bool text_fits(const char *text, size_t most)
         if (iscntrl((unsigned char) *c))
             return false;
     return n && n <= most && text[0] != ' ' && text[n - 1] != ' '
-           && !strstr(text, " ;");
+           && text[0] != ';' && !strstr(text, " ;");
 }
 
 static size_t most_text(const struct mtlm_option *o)
@@ -266,8 +266,8 @@ static int set_text(const struct mtlm_option *o, void *field, const char *text,
         char what[128];
 
         snprintf(what, sizeof(what),
-                 "at most %zu printable characters, without ' ;' and without "
-                 "spaces at its ends",
+                 "at most %zu printable characters, without ' ;', without ';' "
+                 "at its begin and without spaces at its ends",
                  most);
         return refuse(label, text, what, err);
     }

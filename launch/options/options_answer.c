@@ -78,6 +78,14 @@ static void note_long_lines(const struct mtlm_options *options)
     free(text);
 }
 
+/* Says what of the job the lines lack. */
+static void note_prompt(const struct mtlm_options *options)
+{
+    if (options->generate)
+        fprintf(stderr, "mtlm-dag: note: --config cannot hold a prompt; give "
+                        "--generate again\n");
+}
+
 static void print_models(FILE *out)
 {
     fprintf(out, "Models for --model; every value can be overridden.\n\n");
@@ -112,6 +120,7 @@ void mtlm_options_answer(const struct mtlm_options *options, int request,
     case MTLM_REQUEST_CONFIG:
         mtlm_options_print(options, out);
         note_long_lines(options);
+        note_prompt(options);
         break;
     }
 }

@@ -5,18 +5,18 @@
 #include "launch/options/option_value.h"
 #include "launch/options/options_print.h"
 
-/* Returns whether other options decide the value, always or unless the value is
- * given.  In a file, the value would contradict a later change of those
- * options. */
-static bool derived(const struct mtlm_options *options,
-                    enum mtlm_option_id option)
+/* Returns whether the line is a comment: nobody gave a value.  In a file the
+ * value would count as given, and contradict other options or a later change of
+ * them. */
+static bool is_comment(const struct mtlm_options *options,
+                       enum mtlm_option_id option)
 {
-    const bool gives_way = option == MTLM_OPT_WINDOW
-                           || option == MTLM_OPT_PLACEMENT
-                           || option == MTLM_OPT_SCHEDULE_MODE;
+    /* --pretrained-checkpoint gives --load that value. */
+    const bool follows = option == MTLM_OPT_LOAD && options->new_head;
 
-    return options->source[option] == MTLM_SOURCE_DEFAULT
-           && (gives_way || !*mtlm_option_table[option].fallback);
+    return follows
+           || mtlm_options_source(options, option) == MTLM_SOURCE_DEFAULT
+           || mtlm_option_value_absent(options, option);
 }
 
 void mtlm_options_print(const struct mtlm_options *options, FILE *out)
@@ -32,7 +32,7 @@ void mtlm_options_print(const struct mtlm_options *options, FILE *out)
             fprintf(out, "%s# %s\n", group < 0 ? "" : "\n",
                     mtlm_option_group_title[o->group]);
         group = o->group;
-        fprintf(out, "%s%s =", derived(options, i) ? "# " : "", o->name);
+        fprintf(out, "%s%s =", is_comment(options, i) ? "# " : "", o->name);
         if (!mtlm_option_value_absent(options, i)) {
             fputc(' ', out);
             mtlm_option_value_write(options, i, out);

@@ -7,8 +7,9 @@
 
 /* All values as text. */
 
-/* --print-config: all values in the form of the configuration file.  Values
- * that follow from others stand there as comments. */
+/* --print-config: all values in the form of the configuration file.  Defaults,
+ * and values that follow from others, stand there as comments: a job with the
+ * file has the same values. */
 void mtlm_options_print(const struct mtlm_options *options, FILE *out);
 
 #endif /* MTLM_OPTIONS_PRINT_H */

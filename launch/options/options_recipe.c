@@ -107,6 +107,10 @@ static int check_unit(struct mtlm_options *options,
         || mtlm_options_source(options, other)
                < mtlm_options_source(options, train[unit])) {
         note_forgotten(options, other, same, train[unit]);
+        /* No warm-up is none in either unit. */
+        if (paired && mtlm_options_is_zero(options, other)
+            && !mtlm_options_given(options, same))
+            options->source[same] = options->source[other];
         mtlm_options_forget(options, other);
         return 0;
     }

@@ -82,6 +82,18 @@ static char *printed(void)
     return text;
 }
 
+#define ORDER "test_config_file.csv"
+#define CLUSTER "test_config_file.ini"
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *out = fopen(path, "w");
+
+    assert_non_null(out);
+    fputs(text, out);
+    fclose(out);
+}
+
 static void test_printed_values_read_back_as_the_same(void **state)
 {
     static const char *const lines[] = {
@@ -99,9 +111,25 @@ static void test_printed_values_read_back_as_the_same(void **state)
         "--model gpt-tiny --pipeline-model-parallel-size 2 --schedule auto",
         "--model gpt-tiny --weight-decay-incr-style cosine --lr-warmup-iters 0 "
         "--start-weight-decay 0.1 --end-weight-decay 0.2 --exit-interval 7",
+        /* A default would count as given. */
+        "--model gpt-tiny --load x --eval-only --mock-data --save y",
+        "--model gpt-tiny --load x --prompt-file x --top-p 0.5",
+        "--model gpt-tiny --load x --task lambada --valid-data x",
+        "--model gpt-tiny --schedule-file " ORDER,
+        /* No warm-up, although the preset has one. */
+        "--model gpt-tiny --train-samples 1000 --lr-warmup-iters 0",
+        "--model gpt-tiny --lr-warmup-samples 0",
+        /* Each type of a value. */
+        "--model gpt-tiny --synthetic " CLUSTER " --slow-rank 0:0.5 "
+        "--jitter 0.1,transient=0.1x3,rank=0:2",
+        "--model gpt-tiny --epilogues gelu:on --data-path 0.3 #a 0.7 \"b\" "
+        "--save a=b:c; --metrics [x",
     };
 
     (void) state;
+    write_file(ORDER, "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n");
+    write_file(CLUSTER,
+               "[stage]\nforward_ms = 1\nbackward_ms = 1\nweight_ms = 1\n");
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         char *first, *second;
 
@@ -118,6 +146,8 @@ static void test_printed_values_read_back_as_the_same(void **state)
         free(first);
         free(second);
     }
+    unlink(ORDER);
+    unlink(CLUSTER);
 }
 
 /* What follows from a value must not be nailed down by printing it. */
@@ -186,6 +216,17 @@ static void test_lines_that_cannot_be_read_back_are_noted(void **state)
     unlink(PRINTED);
 }
 
+static void test_a_prompt_that_is_not_printed_is_noted(void **state)
+{
+    (void) state;
+    assert_string_equal(notes_of("--model gpt-tiny --load x --generate word"),
+                        "mtlm-dag: note: --config cannot hold a prompt; give "
+                        "--generate again\n");
+    accepts("--config " PRINTED " --generate word");
+    assert_true(options.eval_only);
+    unlink(PRINTED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +235,7 @@ int main(void)
         cmocka_unit_test(test_printed_values_read_back_as_the_same),
         cmocka_unit_test(test_printed_values_can_be_overridden),
         cmocka_unit_test(test_lines_that_cannot_be_read_back_are_noted),
+        cmocka_unit_test(test_a_prompt_that_is_not_printed_is_noted),
     };
 
     return cmocka_run_group_tests(tests, parse_setup, parse_teardown);
