@@ -119,7 +119,7 @@ config() {
 }
 config 'fp16 = yes' 'hysteresis = 4' -- --hysteresis 4
 config 'fp16 = yes' 'loss-scale = 1024' -- --fp16
-config 'fp16 = no' 'bf16 = yes' -- --bf16
+config '# fp16 = no' 'bf16 = yes' -- --bf16
 
 # A name that JSON cannot hold.
 seq 300 >numbers
