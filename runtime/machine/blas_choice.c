@@ -259,8 +259,7 @@ static int check_version(const json_t *entry, int library,
                           trial.version);
 }
 
-/* Returns the choice that is kept; -1 with a reason: none that counts.  The
- * reason is empty where only other processors were measured. */
+/* Returns the choice that is kept; -1 with a reason: none that counts. */
 static int read_choice(const char *path, const char *processor,
                        struct mtlm_error *err)
 {
@@ -274,7 +273,8 @@ static int read_choice(const char *path, const char *processor,
     if (entry)
         choice = take_choice(entry, err);
     else
-        mtlm_error_set(err, MTLM_EXIT_INPUT, "%s", "");
+        mtlm_error_set(err, MTLM_EXIT_INPUT,
+                       "has choices of other processors only");
     if (choice >= 0
         && (check_version(entry, MTLM_BLAS_DEFAULT, err) < 0
             || (choice != MTLM_BLAS_DEFAULT
@@ -328,7 +328,7 @@ int mtlm_blas_choice_find(bool anew, char *note, size_t bytes)
     processor = describe_processor();
     if (!anew && access(path, F_OK) == 0) {
         choice = read_choice(path, processor, &err);
-        if (choice < 0 && *err.text)
+        if (choice < 0)
             before = mtlm_sprintf("%s %s: measured again\n", path, err.text);
     }
     if (choice < 0)
