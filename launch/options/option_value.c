@@ -267,7 +267,7 @@ static int set_text(const struct mtlm_option *o, void *field, const char *text,
 
         snprintf(what, sizeof(what),
                  "at most %zu printable characters, without ' ;', without ';' "
-                 "at its begin and without spaces at its ends",
+                 "at its start and without spaces at its ends",
                  most);
         return refuse(label, text, what, err);
     }

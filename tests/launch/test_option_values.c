@@ -88,11 +88,11 @@ static void test_values_of_other_types_are_refused(void **state)
             "--data-path is '', it must be a text that is not empty");
     refuses("--model gpt-tiny --data-path a\tb",
             "--data-path is 'a?b', it must be at most 1048576 printable "
-            "characters, without ' ;', without ';' at its begin and without "
+            "characters, without ' ;', without ';' at its start and without "
             "spaces at its ends");
     refuses("--model gpt-tiny --save ;b",
             "--save is ';b', it must be at most 4095 printable characters, "
-            "without ' ;', without ';' at its begin and without spaces at its "
+            "without ' ;', without ';' at its start and without spaces at its "
             "ends");
     accepts("--model gpt-tiny --save b;");
 }
