@@ -508,7 +508,7 @@
     OPT(TASKS, VALID_DATA, "valid-data", WORDS, valid_data, "", 0, 0,          \
         "FILE [FILE...]", "the data to evaluate on")                           \
     OPT(TASKS, EPOCHS, "epochs", INT, epochs, "3", 1, 1000000, "N",            \
-        "fine-tuning: how often each training sample is used")                 \
+        "fine-tuning: epochs to train")                                        \
     OPT(TASKS, SEEDS, "seeds", TEXT, seeds, "", 0, 0, "SEED[,SEED...]",        \
         "fine-tuning: train once with each seed, in DIR/seed-SEED of --save, " \
         "and print the medians of the scores")                                 \
