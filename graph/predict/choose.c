@@ -104,7 +104,7 @@ bool mtlm_choose_fits(const struct mtlm_hosts *hosts, double need)
     return TO_SPARE * need <= hosts->available;
 }
 
-/* Returns whether the hosts of GPUs have room for the state that travels
+/* Returns whether the hosts of GPUs have room for the state that is offloaded
  * there. */
 static bool hosts_have_room(const struct mtlm_hosts *hosts,
                             const struct mtlm_outline *outline)

@@ -167,7 +167,7 @@ struct mtlm_options {
     enum mtlm_offload offload;
     double offload_memory; /* bytes; 0: what the machine has */
     char *offload_dir;     /* or NULL: in the user's cache */
-    bool offload_host;     /* state that travels lives in host memory */
+    bool offload_host;     /* offloaded state lives in host memory */
     int64_t row_parts; /* of a sample's activations; 0: by shape, 1 on a GPU */
     int64_t workers;   /* of this rank; 0: one per core */
     bool no_gpu;

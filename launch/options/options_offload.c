@@ -106,7 +106,7 @@ int mtlm_options_offload_check_gpus(const struct mtlm_options *options,
                == MTLM_SOURCE_COMMAND_LINE)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--offload-dir names a disk, and the state of "
-                              "this job's GPUs travels to host memory; "
+                              "this job's GPUs is offloaded to host memory; "
                               "--no-gpu trains on CPUs");
     return 0;
 }

@@ -63,9 +63,9 @@ static int check_outputs(const struct mtlm_options *options,
     if (!option)
         return 0;
     return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                          "state of this job travels to a disk, of which %s "
-                          "has no model; --offload none keeps the state in "
-                          "memory",
+                          "state of this job is offloaded to a disk, of "
+                          "which %s has no model; --offload none keeps the "
+                          "state in memory",
                           option);
 }
 

@@ -112,7 +112,7 @@ job 1 "${wide[@]}" --offload-memory 1e6
     [ "$rc" -eq 6 ] && grep -q 'beside the GPUs: .* 2.* GiB of them for their state' err
 ) || fail "a host of 2.5 GB: $(cat err)"
 job 1 "${mini[@]}" --offload optimizer --offload-dir .
-[ "$rc" -eq 2 ] && grep -q "state of this job's GPUs travels to host memory" err ||
+[ "$rc" -eq 2 ] && grep -q "state of this job's GPUs is offloaded to host memory" err ||
     fail "a disk for a GPU: exit code $rc: $(cat err)"
 job 1 "${mini[@]}" --offload-host --no-gpu
 [ "$rc" -eq 2 ] && grep -q 'keeps state of GPUs in host memory' err ||
