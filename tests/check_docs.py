@@ -2,9 +2,11 @@
 """Are the pages true to the tree, and short?
 
 Reads README.md, NEWS.md, CONTRIBUTING.md, docs/*.md and the index of
-perf/results.  Every link and every path in backticks exists; every mtlm_ name
-stands in a source.  No sentence has more than 25 words; tables, headings and
-code do not count.  The index has every page of perf/results.
+perf/results.  Every link, the heading behind its # and every path in backticks
+exist; every mtlm_ name stands in a source.  Every --option stands in the list
+of the program's options, in a script or source that has options, or in FOREIGN.
+No sentence has more than 25 words; tables, headings and code do not count.  The
+index has every page of perf/results.
 """
 
 import glob
@@ -16,6 +18,18 @@ LONGEST = 25
 RESULTS = "perf/results/README.md"
 FOLDERS = ("runtime", "graph", "models", "codelets", "launch", "tests",
            "perf", "docs", "man")
+OPTION = re.compile(r"(?<![\w-])--([a-z][\w-]*)")
+# An --option that stands in these folders and files exists.
+WITH_OPTIONS = ("launch", "perf", "runtime", "tests/launch", "tests/mutants")
+OTHER_FILES = ("configure.ac", "m4/mtlm_flags.m4", "docs/pictures/published.py")
+# Options of other programs.
+FOREIGN = {
+    "sbatch, srun, scancel": "nodes ntasks-per-node cpus-per-task signal "
+                             "requeue open-mode mpi full",
+    "ASTRA-sim": "workload-configuration comm-group-configuration",
+    "pj_dump": "user-defined",
+    "tensorboard": "logdir",
+}
 BLOCK = re.compile(r"\s*(?:[-*>]|\d+\.)\s")
 
 
@@ -30,6 +44,37 @@ def source_words():
                     with open(path, encoding="utf-8") as file:
                         words.update(re.findall(r"mtlm_\w+", file.read()))
     return words
+
+
+def known_options():
+    """Every option, without dashes, that a page may name."""
+    paths = [*OTHER_FILES]
+    for folder in WITH_OPTIONS:
+        for top, _, names in os.walk(folder):
+            paths += [os.path.join(top, name) for name in names
+                      if not name.endswith((".md", ".json", ".svg", ".csv"))]
+    known = set(" ".join(FOREIGN.values()).split())
+    for path in paths:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+        known.update(OPTION.findall(text))
+        if path.endswith("option_list.h"):
+            known.update(re.findall(r'OPT\(\w+,\s*\w+,[\s\\]*"([^"]+)"', text))
+    return known
+
+
+def anchors(page):
+    """What GitHub lets a link name in a page: its headings."""
+    with open(page, encoding="utf-8") as file:
+        text = re.sub(r"^```.*?^```$", "", file.read(), flags=re.M | re.S)
+    found = set()
+    for heading in re.findall(r"^#+ +(.+?) *$", text, flags=re.M):
+        heading = re.sub(r"\]\([^)]*\)", "", heading).lower()
+        name = re.sub(r"[^\w -]", "", heading).replace(" ", "-")
+        again = sum(re.fullmatch(re.escape(name) + r"(-\d+)?", other) is not None
+                    for other in found)
+        found.add(f"{name}-{again}" if again else name)
+    return found
 
 
 def prose(text):
@@ -57,12 +102,20 @@ def long_sentences(text):
                 yield f"{len(words)} words: {sentence}"
 
 
-def missing(page, text, words):
+def missing_links(page, text):
     folder = os.path.dirname(page)
-    for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
-        link = "".join(link.split())
-        if "://" not in link and not os.path.exists(os.path.join(folder, link)):
-            yield f"no such file: {link}"
+    for link in re.findall(r"\]\(([^)]+)\)", text):
+        name, _, anchor = "".join(link.split()).partition("#")
+        path = os.path.join(folder, name) if name else page
+        if "://" in name:
+            continue
+        if not os.path.exists(path):
+            yield f"no such file: {name}"
+        elif anchor and path.endswith(".md") and anchor not in anchors(path):
+            yield f"no such heading: {name}#{anchor}"
+
+
+def missing(text, words, options):
     for quoted in re.findall(r"`([^`\n]+)`", text):
         path = quoted.split()[0].rstrip("/")
         if path.split("/")[0] in FOLDERS and "/" in path:
@@ -71,6 +124,9 @@ def missing(page, text, words):
         for name in re.findall(r"mtlm_\w+", quoted):
             if name not in words:
                 yield f"no such name: {name}"
+    for option in OPTION.findall(text):
+        if option not in options:
+            yield f"no such option: --{option}"
 
 
 def unlisted(text):
@@ -84,13 +140,14 @@ def unlisted(text):
 
 def main():
     os.chdir(os.environ.get("srcdir", "."))
-    words, bad = source_words(), 0
+    words, options, bad = source_words(), known_options(), 0
     pages = ["README.md", "NEWS.md", "CONTRIBUTING.md",
              *sorted(glob.glob("docs/*.md")), RESULTS]
     for page in pages:
         with open(page, encoding="utf-8") as file:
             text = file.read()
-        faults = [*missing(page, text, words), *long_sentences(text)]
+        faults = [*missing_links(page, text), *missing(text, words, options),
+                  *long_sentences(text)]
         if page == RESULTS:
             faults += unlisted(text)
         for fault in faults:
