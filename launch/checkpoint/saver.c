@@ -14,6 +14,7 @@
 #include "launch/options/options_stored.h"
 #include "models/weights/checkpoint_dir.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/error.h"
 #include "runtime/base/standard_output.h"
 #include "runtime/comm/activity.h"
 #include "runtime/machine/background.h"
@@ -257,10 +258,9 @@ static bool all_done(struct mtlm_saver *s)
         return false;
     if (s->rc < 0) {
         mtlm_progress_hide();
-        fprintf(
-            stderr,
-            "mtlm-dag: rank %d: no checkpoint of iteration %" PRId64 ": %s\n",
-            mtlm_ranks_rank(s->job->ranks), s->manifest.iteration, s->err.text);
+        mtlm_warn("rank %d: no checkpoint of iteration %" PRId64 ": %s",
+                  mtlm_ranks_rank(s->job->ranks), s->manifest.iteration,
+                  s->err.text);
     }
     s->rc = 0;
     s->good = s->good && value[1] == 0;

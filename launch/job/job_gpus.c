@@ -3,12 +3,12 @@
 #include "config.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "launch/job/job_gpus.h"
 #include "launch/job/job_transport.h"
 #include "launch/plan/layout_choice.h"
+#include "runtime/base/error.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/units.h"
 #include "runtime/machine/gpu_detect.h"
@@ -54,11 +54,9 @@ int mtlm_job_gpus_share(struct mtlm_job *job, struct mtlm_error *err)
     job->leaves = job->gpu < 0;
     mtlm_ranks_part(job->ranks, !job->leaves);
     if (!job->leaves && mtlm_ranks_rank(job->ranks) == 0)
-        fprintf(
-            stderr,
-            "mtlm-dag: %d of %d ranks have a GPU and train; the others leave "
-            "(--share-gpu lets several ranks drive one GPU)\n",
-            (int) driving, ranks);
+        mtlm_warn("%d of %d ranks have a GPU and train; the others leave "
+                  "(--share-gpu lets several ranks drive one GPU)",
+                  (int) driving, ranks);
     return 0;
 }
 
