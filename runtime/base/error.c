@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "runtime/base/error.h"
-#include "runtime/base/memory.h"
 
 static void (*fatal_hook)(int code);
 static int fatal_rank = -1;
@@ -58,14 +57,20 @@ int mtlm_error_prefix(struct mtlm_error *err, const char *fmt, ...)
 
 void mtlm_warn(const char *fmt, ...)
 {
-    char *text;
+    char *text, begin[1024];
     va_list ap;
 
     va_start(ap, fmt);
-    text = mtlm_vsprintf(fmt, ap);
+    if (vasprintf(&text, fmt, ap) < 0)
+        text = NULL;
     va_end(ap);
+    if (!text) { /* no memory: the begin has to do */
+        va_start(ap, fmt);
+        vsnprintf(begin, sizeof(begin), fmt, ap);
+        va_end(ap);
+    }
     /* One call: lines of several ranks do not mix. */
-    fprintf(stderr, "%s: %s\n", program, text);
+    fprintf(stderr, "%s: %s\n", program, text ? text : begin);
     free(text);
 }
 

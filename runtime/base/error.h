@@ -27,7 +27,7 @@ int mtlm_error_prefix(struct mtlm_error *err, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Prints the program's name and a sentence for the user to standard error, as
- * one line.  The job goes on. */
+ * one line, which without memory is cut.  The job goes on. */
 void mtlm_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Ends the whole job after a failed library call.  Prints rank, place and

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -134,6 +135,37 @@ static void test_a_warning_is_a_line_and_the_job_goes_on(void **state)
     assert_string_equal(text, want);
 }
 
+static int run_warn_without_memory(const void *arg)
+{
+    const struct rlimit limit = {1 << 20, 1 << 20};
+    const size_t n = 1 << 26;
+    char *text = malloc(n + 1);
+
+    if (!text)
+        return 98;
+    memset(text, 'x', n);
+    text[n] = '\0';
+    if (setrlimit(RLIMIT_AS, &limit) < 0)
+        return 99;
+    mtlm_warn("%s: %s", (const char *) arg, text);
+    return 5;
+}
+
+static void test_a_warning_without_memory_is_cut_and_ends_no_job(void **state)
+{
+    char text[256];
+    int status;
+
+    (void) state;
+#if __SANITIZE_ADDRESS__ || __SANITIZE_THREAD__
+    skip(); /* sanitizers need address space of their own */
+#endif
+    status = child_status(run_warn_without_memory, "read", text);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 5);
+    assert_memory_equal(text, "mtlm-dag: read: xxx", 19);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +175,7 @@ int main(void)
         cmocka_unit_test(test_what_a_file_says_moves_no_cursor),
         cmocka_unit_test(test_a_fatal_error_says_where_and_calls_the_hook),
         cmocka_unit_test(test_a_warning_is_a_line_and_the_job_goes_on),
+        cmocka_unit_test(test_a_warning_without_memory_is_cut_and_ends_no_job),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
