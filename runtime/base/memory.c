@@ -36,14 +36,19 @@ void *mtlm_realloc(void *p, size_t n, size_t size)
 void *mtlm_grow(void *array, size_t *room, size_t n, size_t size)
 {
     /* Near the largest number the sum would wrap round. */
-    const size_t more = n <= SIZE_MAX / 2 ? n + n / 2 + 4 : n;
+    size_t more = n <= SIZE_MAX / 2 ? n + n / 2 + 4 : n;
+    void *grown;
 
     if (array && n <= *room)
         return array;
-    array = reallocarray(array, more, size);
-    if (array)
+    grown = reallocarray(array, more, size);
+    if (!grown && more > n) {
+        more = n;
+        grown = reallocarray(array, more, size);
+    }
+    if (grown)
         *room = more;
-    return array;
+    return grown;
 }
 
 void *mtlm_make_room(void *array, size_t *room, size_t n, size_t size)

@@ -16,9 +16,10 @@ void *mtlm_calloc(size_t n, size_t size);
 void *mtlm_realloc(void *p, size_t n, size_t size);
 char *mtlm_strdup(const char *text);
 
-/* Grows array, of *room elements of size bytes, to n of them and some more, and
- * *room with it; array may be NULL.  Returns the array, which the caller frees;
- * NULL: no memory, array and *room are as before. */
+/* Grows array, of *room elements of size bytes, to n of them, and some more
+ * where memory allows, and *room with it; array may be NULL.  Returns the
+ * array, which the caller frees; NULL: no memory, array and *room are as
+ * before. */
 void *mtlm_grow(void *array, size_t *room, size_t n, size_t size);
 
 /* As mtlm_grow(), but never NULL: running out of memory ends the job. */

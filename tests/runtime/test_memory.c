@@ -119,6 +119,46 @@ static void test_an_array_that_grows_keeps_its_elements(void **state)
     free(array);
 }
 
+/* Leaves the process that many bytes of address space more. */
+static void allow_memory(size_t bytes)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    struct rlimit limit;
+    size_t pages;
+
+    if (!file || fscanf(file, "%zu", &pages) != 1
+        || getrlimit(RLIMIT_AS, &limit) < 0)
+        _exit(99);
+    fclose(file);
+    limit.rlim_cur = pages * sysconf(_SC_PAGESIZE) + bytes;
+    if (setrlimit(RLIMIT_AS, &limit) < 0)
+        _exit(99);
+}
+
+/* Half of it more is refused. */
+static void *make_room_that_just_fits(void)
+{
+    const size_t n = 128 << 20;
+    size_t room = 0;
+    char *array;
+
+    allow_memory(n + (32 << 20));
+    array = mtlm_make_room(NULL, &room, n, 1);
+    if (room != n)
+        _exit(98);
+    array[n - 1] = 1;
+    return array;
+}
+
+static void test_an_array_may_take_the_last_memory(void **state)
+{
+    (void) state;
+#if __SANITIZE_ADDRESS__ || __SANITIZE_THREAD__
+    skip(); /* sanitizers need address space of their own */
+#endif
+    assert_int_equal(code_of(make_room_that_just_fits), 0);
+}
+
 static void test_text_is_formatted_whole(void **state)
 {
     char *text = mtlm_sprintf("%0*d", 5000, 7), *copy = mtlm_strdup(text);
@@ -220,6 +260,7 @@ int main(void)
         cmocka_unit_test(test_a_size_that_wraps_round_ends_the_job),
         cmocka_unit_test(test_room_that_wraps_round_ends_the_job),
         cmocka_unit_test(test_an_array_that_grows_keeps_its_elements),
+        cmocka_unit_test(test_an_array_may_take_the_last_memory),
         cmocka_unit_test(test_text_is_formatted_whole),
         cmocka_unit_test(test_written_text_is_whole),
         cmocka_unit_test(test_text_without_memory_ends_the_job),
