@@ -195,6 +195,9 @@ int mtlm_convert_output_commit(const struct mtlm_convert_output *output,
         return 0;
     if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR)
         return refuse_occupied(output->path, err);
+    if (output->inside)
+        return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be written: %s",
+                              output->path, strerror(errno));
     return mtlm_disk_cannot_make(output->path, err);
 }
 

@@ -1,5 +1,6 @@
-/* The directories of a job whose start fails; and directories that cannot be
- * read to their end, which are not taken for empty ones. */
+/* The directories of a job whose start fails; directories that cannot be read
+ * to their end, which are not taken for empty ones; and what an export says
+ * whose files are gone. */
 #include "config.h"
 
 #include <dirent.h>
@@ -111,12 +112,44 @@ static void test_a_directory_that_is_read_in_part_is_not_empty(void **state)
     assert_int_equal(rmdir(output.path), 0);
 }
 
+/* Exports to the directory, without the files if it is there, else without the
+ * temporary directory.  Expects the sentence. */
+static void fail_export(const char *name, bool there, const char *sentence)
+{
+    const struct mtlm_shards shards = {0};
+    struct mtlm_convert_output output = {.path = files_path(name),
+                                         .shards = &shards};
+    struct mtlm_error err;
+    char *want = mtlm_sprintf("%s: %s", output.path, sentence);
+
+    if (there)
+        assert_int_equal(mkdir(output.path, 0777), 0);
+    assert_int_equal(mtlm_convert_output_claim(&output, 1, &err), 0);
+    if (!there)
+        assert_int_equal(rmdir(output.temporary), 0);
+    assert_int_equal(mtlm_convert_output_commit(&output, &err), -1);
+    assert_int_equal(err.code, MTLM_EXIT_IO);
+    assert_string_equal(err.text, want);
+    mtlm_convert_output_discard(&output);
+    assert_int_equal(rmdir(output.path), there ? 0 : -1);
+    free(output.temporary);
+    free(want);
+}
+
+static void test_a_directory_that_is_there_is_written_not_made(void **state)
+{
+    (void) state;
+    fail_export("there", true, "cannot be written: No such file or directory");
+    fail_export("new", false, "cannot be made: No such file or directory");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_lock_of_another_job_stays),
         cmocka_unit_test(test_a_new_directory_goes),
         cmocka_unit_test(test_a_directory_that_is_read_in_part_is_not_empty),
+        cmocka_unit_test(test_a_directory_that_is_there_is_written_not_made),
     };
 
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
