@@ -16,7 +16,8 @@ enum { NONE = -1, LANES = MTLM_LANE_DISK + 1 };
 /* Tasks of the messages that a rank sends, or of the collectives of a group
  * that the rank leads.  NONE: no rank has added the message yet. */
 struct tasks {
-    int *task, n;
+    int *task;
+    size_t n;
 };
 
 /* The lanes and messages of a program. */
@@ -66,16 +67,14 @@ static int64_t priority_of(const struct builder *b,
 
 /* Returns the address of task number i, which is NONE if new.  Valid until the
  * next call. */
-static int *find_task(struct tasks *tasks, int i)
+static int *find_task(struct tasks *tasks, size_t i)
 {
-    if (i >= tasks->n) {
-        const int n = 2 * i + 64;
+    const size_t before = tasks->n;
 
-        tasks->task = mtlm_realloc(tasks->task, n, sizeof(*tasks->task));
-        for (int j = tasks->n; j < n; j++)
-            tasks->task[j] = NONE;
-        tasks->n = n;
-    }
+    tasks->task =
+        mtlm_make_room(tasks->task, &tasks->n, i + 1, sizeof(*tasks->task));
+    for (size_t j = before; j < tasks->n; j++)
+        tasks->task[j] = NONE;
     return &tasks->task[i];
 }
 
