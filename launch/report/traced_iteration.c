@@ -88,13 +88,6 @@ static int64_t *list_sends(const struct records *all, int peer,
     return pair;
 }
 
-static int by_first(const void *pa, const void *pb)
-{
-    const int64_t *a = pa, *b = pb;
-
-    return mtlm_compare(*a, *b);
-}
-
 /* Trims a receive: it begins with the send.  Returns false if the send is
  * unknown: the receive has hardly begun. */
 static bool trim_receive(struct mtlm_record *r, const struct mtlm_swap *swap,
@@ -105,7 +98,7 @@ static bool trim_receive(struct mtlm_record *r, const struct mtlm_swap *swap,
             swap[i].peer != r->peer || !swap[i].n_in
                 ? NULL
                 : bsearch(&r->match, swap[i].in, swap[i].n_in / 2,
-                          2 * sizeof(*sent), by_first);
+                          2 * sizeof(*sent), mtlm_compare_int64);
 
         if (!sent)
             continue;
@@ -129,7 +122,7 @@ static void trim_receives(struct records *all, int64_t e,
     for (int i = 0; i < peers; i++)
         if (swap[i].n_in)
             qsort(swap[i].in, swap[i].n_in / 2, 2 * sizeof(*swap[i].in),
-                  by_first);
+                  mtlm_compare_int64);
     for (size_t i = 0; i < all->n; i++) {
         struct mtlm_record *r = &all->record[i];
 

@@ -41,11 +41,6 @@ static int by_time(const void *pa, const void *pb)
     return c ? c : mtlm_compare(a->ns, b->ns);
 }
 
-static int by_ns(const void *a, const void *b)
-{
-    return mtlm_compare(*(const int64_t *) a, *(const int64_t *) b);
-}
-
 /* Lists the nodes of all passes, or those in layers.  Returns their number. */
 static size_t list_nodes(const struct mtlm_trace_records *records,
                          bool in_layers, struct timed_pass *node)
@@ -118,7 +113,7 @@ static double median_hop(const struct mtlm_trace_records *records)
             ns[n++] = r->end_ns - records->met_ns[i];
     }
     if (n)
-        qsort(ns, n, sizeof(*ns), by_ns);
+        qsort(ns, n, sizeof(*ns), mtlm_compare_int64);
     median = n ? 1e-9 * ns[n / 2] : 0;
     free(ns);
     return median;

@@ -7,13 +7,6 @@
 #include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
 
-static int by_time(const void *pa, const void *pb)
-{
-    const int64_t *a = pa, *b = pb;
-
-    return mtlm_compare(*a, *b);
-}
-
 static int last_stage(const struct mtlm_trace_records *records)
 {
     int last = -1;
@@ -50,7 +43,7 @@ static int64_t *sorted_times(const struct mtlm_trace_records *records,
         if (known[m])
             time[(*n)++] = time[m];
     free(known);
-    qsort(time, *n, sizeof(*time), by_time);
+    qsort(time, *n, sizeof(*time), mtlm_compare_int64);
     return time;
 }
 
