@@ -3,8 +3,7 @@
 
 /* The list of operations.  A new operation takes one line here: suffix of enum
  * mtlm_op_kind, name.  A .c file in codelets/ defines the operation's struct
- * mtlm_op and CPU kernel.  The .cu file of the same name has the CUDA kernel,
- * if any. */
+ * mtlm_op and CPU kernel.  A .cu file has the CUDA kernel, if any. */
 #define MTLM_OP_LIST(OP)                                                       \
     OP(BATCH, batch)                                                           \
     OP(LOSS_WEIGHTS, loss_weights)                                             \

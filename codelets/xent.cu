@@ -1,7 +1,7 @@
-/* CUDA kernels of xent.c: a block of threads per row of logits, which are read
- * once forward, 16 bytes at a time where rows begin at multiples of that, and
- * read and overwritten once backward.  Sums over rows are formed by one block,
- * in a fixed order. */
+/* CUDA kernels of xent.c and xent_stats.c: a block of threads per row of
+ * logits, which are read once forward, 16 bytes at a time where rows begin at
+ * multiples of that, and read and overwritten once backward.  Sums over rows
+ * are formed by one block, in a fixed order. */
 
 #include "config.h"
 

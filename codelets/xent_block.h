@@ -19,8 +19,8 @@ struct mtlm_xent_logits {
     int64_t rows, cols, n;
 };
 
-/* Logits of a row from a column on, and their maximum; `number` blocks came
- * before. */
+/* Logits of a row from a column on; `number` blocks came before.  max: for the
+ * caller, who may keep their maximum there. */
 struct mtlm_xent_block {
     int64_t row, column, n, number;
     mtlm_real *logits, max;

@@ -3,9 +3,9 @@
  * cache, against the floor that the machine sets (perf/op_bench.h).  Figures
  * are those of one thread.  With --threads N, N threads compute at once, as the
  * workers of a job do; cores that share a link to memory then waver.  Left out
- * is what handles a number per row or less, or one row of a sample (batch,
- * weights and sum of the loss, pooling, norm, control), and what serves logs,
- * checkpoints and messages.
+ * are pack and adam_version, what handles a number per row or less, or one row
+ * of a sample (batch, weights and sum of the loss, pooling, norm, control), and
+ * what serves logs, checkpoints and messages.
  *
  *   perf/ops [--threads N] [NAME]   (only operations so named)
  *

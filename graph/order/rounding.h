@@ -7,8 +7,9 @@
  * its limit: an order that fills the limit fits. */
 #define MTLM_MEMORY_ROUNDING 1e-9
 
-/* Of the seconds of an evaluated schedule.  An evaluation rounds each duration
- * to nanoseconds (graph/predict/simulator.h): a smaller gain is none. */
+/* Of the seconds of an evaluated schedule, which rounds each duration to
+ * nanoseconds (graph/predict/simulator.h): a smaller gain is none.  So a walk
+ * this close to its lower bound is good enough. */
 #define MTLM_SECONDS_ROUNDING 1e-9
 
 /* Of the times of a walk (graph/order/walk.h).  A walk adds doubles and rounds
