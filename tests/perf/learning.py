@@ -57,15 +57,36 @@ class Script(unittest.TestCase):
         self.assertLess({"mnli", "squad-1.1", "33.3 %", "epoch 2"}, cells)
         self.assertIn("from the bound", page)
 
+    def make_programs(self, work):
+        """The paths of two programs that do nothing but say so."""
+        trainer = os.path.join(work, "mtlm-dag")
+        tokens = os.path.join(work, "mtlm-preprocess")
+        for path, text in (trainer, TRAINER), (tokens, "#!/bin/sh\n"):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.chmod(path, 0o700)
+        return trainer, tokens
+
+    def test_another_pretraining_is_followed_by_other_runs_of_a_task(self):
+        """The language does not begin anew."""
+        runs = "stories", "mnli-untrained", "mnli"
+        with tempfile.TemporaryDirectory() as work:
+            self.make_programs(work)
+            for number, begun in ("20", ("language", *runs)), ("40", runs), (
+                    "40", ()), ("20", runs):
+                done = self.learn(work, "language", "mnli", "--pretraining",
+                                  number, programs=work)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                said = [line[4:] for line in done.stdout.split("\n")
+                        if line.startswith("... ")]
+                self.assertEqual(
+                    [name for name in said if name in ("language", *runs)],
+                    list(begun))
+
     def test_changed_programs_take_nothing_of_the_programs_before(self):
         """The four trainings begin anew, with a new folder of --save."""
         with tempfile.TemporaryDirectory() as work:
-            trainer = os.path.join(work, "mtlm-dag")
-            tokens = os.path.join(work, "mtlm-preprocess")
-            for path, text in (trainer, TRAINER), (tokens, "#!/bin/sh\n"):
-                with open(path, "w", encoding="utf-8") as file:
-                    file.write(text)
-                os.chmod(path, 0o700)
+            trainer, tokens = self.make_programs(work)
             for changed, runs in (None, 4), (None, 4), (trainer, 8), (tokens, 12):
                 if changed:
                     with open(changed, "a", encoding="utf-8") as file:
