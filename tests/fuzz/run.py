@@ -109,22 +109,25 @@ def former_rows(path):
     return {row.split(" | ")[0].removeprefix("| "): row for row in rows}
 
 
-def newest_row(seeds, name, former):
-    """What the reader did last, here or by the row of the page; or None."""
+def newest_row(seeds, name, former, ran):
+    """What the reader did last, here or by the row of the page; or None.  ran:
+    whether it ran this time.  If not, a row of the same day may be newer."""
     path = os.path.join(seeds, name + ".json")
     if not os.path.exists(path):
         return former
     with open(path, encoding="utf-8") as file:
         r = json.load(file)
-    if former and former.split(" | ")[1] > r["date"]:
-        return former
+    if former:
+        date = former.split(" | ")[1]
+        if date > r["date"] or (date == r["date"] and not ran):
+            return former
     return (f"| {name} | {r['date']} | {r['length']} | {r['runs']} | "
             f"{r['seconds']:.0f} | {r['covered']} | "
             f"{'**yes**' if r['code'] else 0} |")
 
 
-def page(seeds, former):
-    """former: what former_rows() returns."""
+def page(seeds, former, ran):
+    """former: what former_rows() returns; ran: the readers of this time."""
     lines = ["# Any bytes for what reads files", "",
              "`make fuzz FUZZ='--write DIR'`: libFuzzer with "
              "AddressSanitizer and UBSan; each reader's own corpus, words and "
@@ -138,7 +141,8 @@ def page(seeds, former):
              "",
              "| reader | date | bytes | executions | seconds | edges | "
              "findings |", "|---|---|---|---|---|---|---|"]
-    rows = [newest_row(seeds, name, former.get(name)) for name in LENGTHS]
+    rows = [newest_row(seeds, name, former.get(name), name in ran)
+            for name in LENGTHS]
     return "\n".join(lines + [row for row in rows if row]) + "\n"
 
 
@@ -168,11 +172,11 @@ def main():
     parser.add_argument("seeds")
     parser.add_argument("reader", nargs="*")
     options = parser.parse_args()
-    bad = run_all(options.program, options.seeds,
-                  options.reader or list(LENGTHS))
+    readers = options.reader or list(LENGTHS)
+    bad = run_all(options.program, options.seeds, list(readers))
     if options.write:
         path = os.path.join(options.write, "fuzz.md")
-        write({path: page(options.seeds, former_rows(path))})
+        write({path: page(options.seeds, former_rows(path), readers)})
     sys.exit(bad > 0)
 
 

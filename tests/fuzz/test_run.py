@@ -99,6 +99,19 @@ class Run(unittest.TestCase):
         with open(path, encoding="utf-8") as file:
             self.assertIn(row, file.readlines())
 
+    def test_page_keeps_a_finding_of_another_build_on_the_same_day(self):
+        self.run_readers("./fuzz", "seeds", "idx")
+        with open(os.path.join(self.work, "seeds", "idx.json"),
+                  encoding="utf-8") as file:
+            date = json.load(file)["date"]
+        path = os.path.join(self.work, "pages", "fuzz.md")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"| idx | {date} | 512 | 77 | 151 | 115 | **yes** |\n")
+        self.run_readers("--write", "pages", "./fuzz", "seeds", "llmc")
+        self.assertEqual(self.page()["idx"][4], "**yes**")
+        self.run_readers("--write", "pages", "./fuzz", "seeds", "idx")
+        self.assertEqual(self.page()["idx"][4], "0")
+
     def test_a_finding_is_said_and_the_rest_runs(self):
         done = self.run_readers("./fuzz", "seeds", "llmc", "idx")
         self.assertEqual(done.returncode, 1)
