@@ -140,7 +140,8 @@ class Evaluation:
         return os.path.join(self.options.runs, run)
 
     def run(self, run, name, options):
-        """What mtlm-dag prints."""
+        """What mtlm-dag prints.  A changed program begins no run anew: it would
+        go on with the former's checkpoints, or repeat days of training."""
         words = self.words(name, options)
         return kept_runs.run(self.path(run), [*self.options.launcher,
                                               self.program, *words], words)

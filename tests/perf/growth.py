@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 import xml.etree.ElementTree
 
 source = os.environ.get("srcdir", ".")
@@ -90,6 +91,27 @@ class Rounds(unittest.TestCase):
         few, many = made(lambda n: n)[0], made(lambda n: 2 * n, lambda n: 30)[0]
         row = script.combined([many, few])
         self.assertEqual((row["ms"], row["mib"]), (few["ms"], 30))
+
+
+class Kept(unittest.TestCase):
+    def test_a_size_is_measured_anew_with_a_changed_program_only(self):
+        point, runs = AXES["nodes"].points[0], []
+
+        def measure(*_):
+            runs.append(0)
+            return {"ms": len(runs)}
+        with tempfile.TemporaryDirectory() as work, unittest.mock.patch.object(
+                script, "measure", measure):
+            program = script.Ours(work)
+            binary = os.path.join(work, "mtlm-dag")
+            for number, (text, row) in enumerate(
+                    (("a", 1), ("a", 1), ("b", 2), ("b", 2))):
+                with open(binary, "w", encoding="ascii") as file:
+                    file.write(text)
+                os.utime(binary, (number // 3, number // 3))
+                self.assertEqual(
+                    script.kept(program, os.path.join(work, "run"), point),
+                    {"ms": row})
 
 
 class Page(unittest.TestCase):
