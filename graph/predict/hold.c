@@ -192,3 +192,16 @@ double mtlm_hold_searched(void)
     mtlm_plugin_hold_share(&share);
     return share;
 }
+
+int mtlm_hold_searched_shares(const struct mtlm_program_config *config,
+                              bool waits, double share[MTLM_HOLD_SEARCHED])
+{
+    int n = 0;
+
+    waits = waits && !mtlm_program_is_chained(config);
+    if (!waits || !mtlm_plugin_hold_share(&share[0]))
+        share[n++] = 0;
+    if (waits)
+        share[n++] = mtlm_hold_searched();
+    return n;
+}

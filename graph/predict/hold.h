@@ -15,6 +15,8 @@
  * share comes from its programs, whose messages are late alike.  A plan's share
  * comes from its stages: it is to be the share of the run. */
 
+#include <stdbool.h>
+
 #include "graph/predict/cost.h"
 #include "graph/predict/evaluate.h"
 #include "graph/predict/stage_cost.h"
@@ -34,5 +36,15 @@ double mtlm_hold_choose_program(const struct mtlm_program_config *config,
 /* Returns the share that stands for all in a search: that of MTLM_HOLD, or
  * MTLM_HOLD_SHARE (graph/predict/limits.h). */
 double mtlm_hold_searched(void);
+
+/* Most shares that a search evaluates. */
+enum { MTLM_HOLD_SEARCHED = 2 };
+
+/* Sets the shares that a search evaluates for config, and returns how many.
+ * The shortest evaluation counts.  Without waits, and for a chain, the share is
+ * 0.  Workers that may wait have 0 and mtlm_hold_searched(), but only the share
+ * of MTLM_HOLD where that is given: no worker then chooses 0. */
+int mtlm_hold_searched_shares(const struct mtlm_program_config *config,
+                              bool waits, double share[MTLM_HOLD_SEARCHED]);
 
 #endif /* MTLM_GRAPH_HOLD_H */

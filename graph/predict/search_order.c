@@ -14,7 +14,6 @@
 #include "graph/predict/evaluated_order.h"
 #include "graph/predict/hold.h"
 #include "graph/predict/late.h"
-#include "graph/predict/limits.h"
 #include "graph/predict/search.h"
 #include "graph/predict/search_order.h"
 #include "graph/predict/stage_kind.h"
@@ -94,11 +93,14 @@ static double evaluate_follower(void *arg, double more)
 {
     struct follower *f = arg;
     const struct mtlm_evaluate late = mtlm_late_pipeline(f->pipeline, more);
-    const double seconds = evaluate_never(f, more);
+    double share[MTLM_HOLD_SEARCHED], seconds = INFINITY;
+    const int n = mtlm_hold_searched_shares(f->config, f->waits, share);
 
-    return f->waits && !mtlm_program_is_chained(f->config)
-               ? fmin(seconds, evaluate_pipeline(&late, mtlm_hold_searched()))
-               : seconds;
+    for (int i = 0; i < n; i++)
+        seconds =
+            fmin(seconds, share[i] > 0 ? evaluate_pipeline(&late, share[i])
+                                       : evaluate_never(f, more));
+    return seconds;
 }
 
 /* Sets the seconds of what ranks make of config under each wanted policy;
@@ -408,7 +410,7 @@ static void try_own(const struct mtlm_program_config *config,
     struct mtlm_evaluation e;
 
     s->most_memory = mtlm_ring_memory(config);
-    work.pipeline.hold = MTLM_HOLD_SHARE;
+    work.pipeline.hold = mtlm_hold_searched();
     e = mtlm_evaluate(&work.pipeline);
     mtlm_evaluated_order(&e, &boxes, &order);
     note(config, join_pieces(&boxes, &order, 0), MTLM_FOLLOW_HINT, s);

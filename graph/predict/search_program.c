@@ -62,7 +62,8 @@ static double seconds_of(const struct program_search *s,
     const struct mtlm_stage_cost *machine = s->search->machine;
     struct mtlm_pipeline_programs p;
     struct mtlm_box_order first;
-    double seconds;
+    double share[MTLM_HOLD_SEARCHED], seconds = INFINITY;
+    const int n = mtlm_hold_searched_shares(config, s->search->waits, share);
 
     one.microbatches = s->microbatches;
     if (config->order) {
@@ -71,10 +72,8 @@ static double seconds_of(const struct program_search *s,
     }
     p = mtlm_pipeline_programs_create(&one, machine->cluster);
     mtlm_pipeline_programs_slow(&p, machine);
-    seconds = mtlm_pipeline_programs_makespan(&p, 0);
-    if (s->search->waits && !mtlm_program_is_chained(config))
-        seconds = fmin(
-            seconds, mtlm_pipeline_programs_makespan(&p, mtlm_hold_searched()));
+    for (int i = 0; i < n; i++)
+        seconds = fmin(seconds, mtlm_pipeline_programs_makespan(&p, share[i]));
     mtlm_pipeline_programs_free(&p);
     if (config->order)
         mtlm_order_free(&first);
@@ -96,16 +95,16 @@ static bool stages_fit(const struct mtlm_work *work,
 static bool stages_are_worth(const struct program_search *s,
                              const struct mtlm_program_config *config)
 {
+    double share[MTLM_HOLD_SEARCHED];
+    const int n = mtlm_hold_searched_shares(config, s->search->waits, share);
     struct mtlm_work work;
-    bool worthy;
+    bool worthy = false;
 
     if (s->most_stages == INFINITY)
         return true;
     work = mtlm_work_create(config);
-    worthy =
-        stages_fit(&work, config, 0, s->most_stages)
-        || (s->search->waits && !mtlm_program_is_chained(config)
-            && stages_fit(&work, config, mtlm_hold_searched(), s->most_stages));
+    for (int i = 0; i < n && !worthy; i++)
+        worthy = stages_fit(&work, config, share[i], s->most_stages);
     mtlm_work_free(&work);
     return worthy;
 }

@@ -384,6 +384,7 @@ static void test_programs_of_zb_h1_take_what_its_boxes_take(void **state)
 /* Neither share is one that an evaluation chooses. */
 static void test_a_given_share_replaces_the_choice(void **state)
 {
+    double searched[MTLM_HOLD_SEARCHED];
     static const struct {
         const char *text;
         double share;
@@ -403,11 +404,18 @@ static void test_a_given_share_replaces_the_choice(void **state)
     pipeline = pipeline_of(&s, mtlm_schedule_find("zb-v"), 1, window);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const double share = cases[i].share;
+        const int last = share < .5 ? 0 : 1;
         double seconds;
 
         setenv("MTLM_HOLD", cases[i].text, 1);
         assert_float_equal(mtlm_hold_choose(&pipeline, &seconds), share, 0);
         assert_float_equal(mtlm_hold_searched(), share, 0);
+        assert_int_equal(mtlm_hold_searched_shares(&config, true, searched),
+                         last + 1);
+        assert_float_equal(searched[last], share, 0);
+        assert_int_equal(mtlm_hold_searched_shares(&config, false, searched),
+                         1);
+        assert_float_equal(searched[0], 0, 0);
         assert_float_equal(seconds_of(&pipeline, share), seconds, rounding);
         if (share < .5)
             assert_float_equal(mtlm_hold_choose_program(&config, &machine),

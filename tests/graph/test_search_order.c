@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -15,6 +17,7 @@
 #include "graph/predict/search.h"
 #include "graph/predict/search_order.h"
 #include "graph/predict/stage_kind.h"
+#include "graph/predict/work.h"
 #include "tests/graph/search_scene.h"
 
 static const struct mtlm_stage_cost no_machine = {0};
@@ -122,6 +125,54 @@ static void test_late_messages_decide_among_orders_of_equal_length(void **state)
     assert_true(windows.late_seconds > 25.5 * 1.015);
     assert_true(order.late_seconds < 25.5 * 1.005);
     mtlm_found_order_free(&order);
+    mtlm_stage_times_free(&times);
+}
+
+/* The seconds of windows whose workers wait for this share of a task. */
+static double seconds_with(const struct mtlm_program_config *config,
+                           double share)
+{
+    struct mtlm_program_config one = *config;
+    struct mtlm_work work;
+    double seconds;
+
+    mtlm_activation_memory_measure(&one);
+    work = mtlm_work_create(&one);
+    work.pipeline.hold = share;
+    seconds = mtlm_work_seconds(&work, &one);
+    mtlm_work_free(&work);
+    mtlm_activation_memory_free(&one.activation);
+    return seconds;
+}
+
+/* The same pipeline.  Workers that always wait as MTLM_HOLD says may take
+ * longer than without waits. */
+static void test_a_given_share_is_the_only_one(void **state)
+{
+    static const double shares[] = {0, .001, 10};
+    struct mtlm_stage_times times;
+    struct mtlm_program_config config = search_scene_create(&times, 2);
+
+    (void) state;
+    for (int k = 0; k < times.stages; k++)
+        times.forward[k] = times.backward[k] = times.weight[k] = .5;
+    times.hop = 0;
+    config.act_mem = 4 * search_scene_two(&config);
+    mtlm_search_schedule(&config, MTLM_KINDS_GIVEN, &no_machine);
+    for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
+        struct mtlm_found_order windows, order;
+        char text[16];
+
+        snprintf(text, sizeof(text), "%g", shares[i]);
+        setenv("MTLM_HOLD", text, 1);
+        mtlm_search_order(&config, MTLM_KINDS_GIVEN, &no_machine, true,
+                          &windows, &order);
+        unsetenv("MTLM_HOLD");
+        assert_float_equal(windows.seconds, seconds_with(&config, shares[i]),
+                           1e-9);
+        mtlm_found_order_free(&order);
+    }
+    assert_true(seconds_with(&config, 10) > seconds_with(&config, 0) + 1e-3);
     mtlm_stage_times_free(&times);
 }
 
@@ -243,6 +294,7 @@ int main(void)
         cmocka_unit_test(test_one_search_serves_both_policies),
         cmocka_unit_test(
             test_late_messages_decide_among_orders_of_equal_length),
+        cmocka_unit_test(test_a_given_share_is_the_only_one),
         cmocka_unit_test(test_places_tell_messages_apart_that_arrive_together),
         cmocka_unit_test(test_auto_is_no_longer_than_the_order_of_zb_v),
         cmocka_unit_test(test_without_times_orders_count_by_flops),
