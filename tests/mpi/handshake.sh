@@ -54,6 +54,8 @@ refuse 2 'runs another program than rank 0: version .*program file' \
 # What plans depend on, and what the environment may give some ranks only.
 STARPU_SCHED=mtlm refuse 2 'was started .*: policy mtlm with MTLM_HOLD=0, not policy mtlm$' \
     -- env MTLM_HOLD=0 "$program" "${common[@]}"
+STARPU_SCHED=mtlm MTLM_HOLD=0.1 refuse 2 'was started .*: policy mtlm with MTLM_HOLD=0.2, not policy mtlm with MTLM_HOLD=0.1$' \
+    -- env MTLM_HOLD=0.2 "$program" "${common[@]}"
 refuse 2 'was started .*: policy prio, not policy prio by default$' \
     -- env STARPU_SCHED=prio "$program" "${common[@]}"
 # The same file name, other times.
