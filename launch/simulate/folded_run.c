@@ -100,7 +100,7 @@ void mtlm_folded_run_evaluate(struct mtlm_folded_run *run, bool serial)
         &run->programs.program[0]->config;
     struct mtlm_evaluate_program job;
 
-    if (strcmp(run->policy, "mtlm") == 0 && !mtlm_plugin_hold_is_off()
+    if (strcmp(run->policy, "mtlm") == 0 && mtlm_plugin_may_hold()
         && config->layout.pp > 1 && !mtlm_program_is_chained(config))
         run->hold = mtlm_hold_choose_program(
             config, &(struct mtlm_stage_cost){.cluster = run->cluster,

@@ -42,9 +42,10 @@ struct mtlm_evaluate_program mtlm_folded_run_job(struct mtlm_folded_run *run,
                                                  bool serial);
 
 /* Evaluates one iteration from an idle machine.  Ready nodes start by priority;
- * with the policy mtlm, workers wait by the hold rule.  With noise, the
- * execution is that of the slowest replica.  serial: a rank takes part in one
- * collective at a time. */
+ * with the policy mtlm, workers wait by the hold rule where those of this
+ * StarPU may (mtlm_plugin_may_hold()).  With noise, the execution is that of
+ * the slowest replica.  serial: a rank takes part in one collective at a time.
+ */
 void mtlm_folded_run_evaluate(struct mtlm_folded_run *run, bool serial);
 
 /* Returns whether the ranks left out do the same at the same times: the ranks

@@ -73,18 +73,11 @@ bool mtlm_plugin_hold_share(double *share)
     return true;
 }
 
-bool mtlm_plugin_hold_is_off(void)
-{
-    double share;
-
-    return mtlm_plugin_hold_share(&share) && share == 0;
-}
-
-/* Whether the workers of this StarPU ask again for a task after a wait, as
- * runtime/policies/hold.c has it.  Those of --enable-blocking-drivers sleep. */
+/* Whether the workers of this StarPU ask again for a task after a wait.  Those
+ * of --enable-blocking-drivers sleep. */
 static bool workers_poll(void)
 {
-#if defined(STARPU_NON_BLOCKING_DRIVERS) || defined(STARPU_SIMGRID)
+#ifdef STARPU_NON_BLOCKING_DRIVERS
     return true;
 #else
     return false;
@@ -93,7 +86,9 @@ static bool workers_poll(void)
 
 bool mtlm_plugin_may_hold(void)
 {
-    return workers_poll() && !mtlm_plugin_hold_is_off();
+    double share;
+
+    return workers_poll() && !(mtlm_plugin_hold_share(&share) && share == 0);
 }
 
 bool mtlm_plugin_holds(void)

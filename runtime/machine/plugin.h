@@ -31,9 +31,6 @@ bool mtlm_plugin_may_hold(void);
  * has no number from 0 to 10. */
 bool mtlm_plugin_hold_share(double *share);
 
-/* Returns whether that variable turns the rule off. */
-bool mtlm_plugin_hold_is_off(void);
-
 /* Returns whether a policy may be preferred: the environment names neither a
  * policy nor a library, and StarPU's workers poll, as the hold rule needs. */
 bool mtlm_plugin_is_free(void);
