@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -77,11 +78,29 @@ bool mtlm_disk_is_lost_link(const char *path)
            && lstat(path, &there) == 0;
 }
 
+/* Whether the directory is this one or in it. */
+static bool is_within(const char *directory, const char *top)
+{
+    const size_t n = strlen(top);
+
+    return strncmp(directory, top, n) == 0
+           && (directory[n] == '/' || directory[n] == '\0');
+}
+
 /* Whether the path is of the system.  /dev/stdout leads to a file that a shell
- * has opened: no such file is replaced. */
+ * has opened: no such file is replaced.  /dev/shm has ordinary files. */
 static bool is_of_system(const char *path)
 {
-    return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
+    char *copy = mtlm_strdup(path);
+    char *directory = realpath(dirname(copy), NULL);
+    const bool is = directory
+                    && (is_within(directory, "/proc")
+                        || (is_within(directory, "/dev")
+                            && !is_within(directory, "/dev/shm")));
+
+    free(directory);
+    free(copy);
+    return is;
 }
 
 /* Returns the path in a link, new text; NULL: path is no link.  A relative path
@@ -99,8 +118,8 @@ static char *read_link(const char *path)
     return mtlm_sprintf("%.*s%s", *link == '/' ? 0 : directory, path, link);
 }
 
-/* Returns the path at the end of a chain of links to nothing; NULL: a path of
- * the system is in the chain. */
+/* Returns the path at the end of a chain of links; NULL: a path of the system
+ * is in the chain. */
 static char *end_of_links(const char *path)
 {
     char *end = mtlm_strdup(path), *next;
@@ -115,26 +134,18 @@ static char *end_of_links(const char *path)
     return NULL;
 }
 
-/* Returns the path of the file that a link leads to; NULL: none, or no regular
- * file, or the path or link is of the system. */
-static char *file_of_link(const char *path)
+static bool is_regular(const char *path)
 {
-    char *target = realpath(path, NULL), *link = read_link(path);
     struct stat there;
 
-    if (!target || stat(target, &there) < 0 || !S_ISREG(there.st_mode)
-        || is_of_system(path) || (link && is_of_system(link))) {
-        free(target);
-        target = NULL;
-    }
-    free(link);
-    return target;
+    return stat(path, &there) == 0 && S_ISREG(there.st_mode);
 }
 
 char *mtlm_disk_resolve_link(const char *path)
 {
-    char *target =
-        mtlm_disk_is_lost_link(path) ? end_of_links(path) : file_of_link(path);
+    char *target = is_regular(path) || mtlm_disk_is_lost_link(path)
+                       ? end_of_links(path)
+                       : NULL;
 
     return target ? target : mtlm_strdup(path);
 }

@@ -38,8 +38,8 @@ bool mtlm_disk_is_lost_link(const char *path);
 
 /* Returns the path of the file that an output file replaces or makes: of a
  * link, the file that the link names, if that is a regular file or none.
- * Returns a copy of the path otherwise, and for links of the system, such as
- * /dev/stdout.  The caller frees the text. */
+ * Returns a copy of the path otherwise, and where a link of the system, such as
+ * /dev/stdout, is in the chain of links.  The caller frees the text. */
 char *mtlm_disk_resolve_link(const char *path);
 
 /* Writes all bytes. */

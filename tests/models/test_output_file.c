@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -156,6 +157,58 @@ static void test_standard_output_is_written_through(void **state)
     assert_int_equal(after.st_ino, before.st_ino);
 }
 
+/* Each chain of links leads to a file that is open as descriptor fd. */
+static void test_a_chain_to_an_open_file_is_written_through(void **state)
+{
+    char link[64];
+    struct stat before, after;
+    int fd;
+
+    (void) state;
+    files_write("open", "older", 5);
+    fd = open(files_path("open"), O_WRONLY);
+    assert_true(fd >= 0);
+    assert_int_equal(fstat(fd, &before), 0);
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    assert_int_equal(symlink(link, files_path("hop")), 0);
+    assert_int_equal(symlink("hop", files_path("to hop")), 0);
+    assert_int_equal(symlink("/proc/self/fd", files_path("all open")), 0);
+    snprintf(link, sizeof(link), "all open/%d", fd);
+    assert_int_equal(symlink(link, files_path("to one open")), 0);
+    close(fd);
+    for (int i = 0; i < 2; i++) {
+        const char *name = i ? "to one open" : "to hop";
+
+        files_write("open", "older", 5);
+        assert_int_equal(open(files_path("open"), O_WRONLY), fd);
+        write_text(files_path(name), i ? "second" : "first");
+        close(fd);
+        assert_file("open", i ? "second" : "first");
+        assert_int_equal(stat(files_path("open"), &after), 0);
+        assert_int_equal(after.st_ino, before.st_ino);
+    }
+}
+
+/* Unlike the rest of /dev. */
+static void test_shared_memory_has_ordinary_files(void **state)
+{
+    char path[] = "/dev/shm/mtlm-test-XXXXXX";
+    const int fd = mkstemp(path);
+    struct stat before, after;
+
+    (void) state;
+    if (fd < 0)
+        skip();
+    assert_int_equal(fstat(fd, &before), 0);
+    assert_int_equal(symlink(path, files_path("to memory")), 0);
+    write_text(files_path("to memory"), "new");
+    assert_int_equal(stat(path, &after), 0);
+    unlink(path);
+    close(fd);
+    assert_int_equal(after.st_size, 3);
+    assert_true(after.st_ino != before.st_ino);
+}
+
 static void test_a_directory_is_refused(void **state)
 {
     struct mtlm_error err = {0};
@@ -181,6 +234,8 @@ int main(void)
         cmocka_unit_test(test_a_link_to_nothing_leads_to_a_whole_file),
         cmocka_unit_test(test_a_link_into_no_directory_is_refused),
         cmocka_unit_test(test_standard_output_is_written_through),
+        cmocka_unit_test(test_a_chain_to_an_open_file_is_written_through),
+        cmocka_unit_test(test_shared_memory_has_ordinary_files),
         cmocka_unit_test(test_a_directory_is_refused)};
 
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
