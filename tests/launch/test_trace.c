@@ -2,19 +2,25 @@
 
 #include "config.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include <linux/capability.h>
 
 #include <cmocka.h>
 #include <jansson.h>
 
 #include "codelets/op_list.h"
+#include "launch/trace/export/whole_file.h"
 #include "launch/trace/node.h"
 #include "runtime/base/memory.h"
 #include "tests/file_limit.h"
@@ -278,6 +284,56 @@ static void test_a_link_stays_and_its_file_is_whole(void **state)
     free(path);
 }
 
+static void write_word(FILE *f, const void *what)
+{
+    fputs(what, f);
+}
+
+/* Root without this capability is refused like any other user. */
+static bool override_modes(bool on)
+{
+    const uint32_t bit = UINT32_C(1) << CAP_DAC_OVERRIDE;
+    struct __user_cap_header_struct head = {.version =
+                                                _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+    if (syscall(SYS_capget, &head, data) < 0)
+        return false;
+    data->effective &= ~bit;
+    if (on)
+        data->effective |= data->permitted & bit;
+    return syscall(SYS_capset, &head, data) == 0;
+}
+
+static void test_a_file_in_a_closed_directory_is_written_by_a_link(void **state)
+{
+    char *closed, *file, *link, *text;
+    int direct, linked;
+
+    (void) state;
+    assert_int_equal(mkdir(trace_dir, 0777), 0);
+    closed = trace_dir_path("closed");
+    file = trace_dir_path("closed/file");
+    link = trace_dir_path("link");
+    assert_int_equal(mkdir(closed, 0777), 0);
+    assert_int_equal(mtlm_whole_file_write(file, write_word, "older"), 0);
+    assert_int_equal(symlink("closed/file", link), 0);
+    assert_int_equal(chmod(closed, 0555), 0);
+    assert_true(override_modes(false));
+    direct = mtlm_whole_file_write(file, write_word, "other");
+    linked = mtlm_whole_file_write(link, write_word, "new");
+    assert_true(override_modes(true));
+    assert_int_equal(chmod(closed, 0777), 0);
+    assert_int_equal(direct, EACCES);
+    assert_int_equal(linked, 0);
+    text = trace_dir_read("closed/file");
+    assert_string_equal(text, "new");
+    free(text);
+    free(link);
+    free(file);
+    free(closed);
+}
+
 static bool is_there(const char *name)
 {
     char *path = trace_dir_path(name);
@@ -337,6 +393,7 @@ int main(void)
         DIR_TEST(test_a_file_in_place_of_the_directory_is_an_error),
         DIR_TEST(test_a_file_that_cannot_be_replaced_leaves_no_other),
         DIR_TEST(test_a_link_stays_and_its_file_is_whole),
+        DIR_TEST(test_a_file_in_a_closed_directory_is_written_by_a_link),
         DIR_TEST(test_what_does_not_fit_is_named_and_the_rest_is_whole),
     };
 

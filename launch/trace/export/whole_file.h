@@ -9,8 +9,9 @@
 typedef void mtlm_whole_file_writer(FILE *f, const void *what);
 
 /* Writes path by a temporary file beside it, or beside the file that a link
- * names.  A device or a pipe is written directly.  Returns 0, or the errno of
- * the failure. */
+ * names.  A device or a pipe is written directly, and so is the file of a link
+ * in a directory that refuses new files.  Returns 0, or the errno of the
+ * failure. */
 int mtlm_whole_file_write(const char *path, mtlm_whole_file_writer *write,
                           const void *what);
 
