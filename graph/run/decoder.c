@@ -1,8 +1,8 @@
-/* Submits passes of generation and reads their tokens.
+/* Submits lists of generation and reads their tokens.
  *
- * StarPU hands over a token between the pass that writes the token and the next
- * pass of the slot: a callback copies the token.  So the host submits the next
- * pass before the token is known, and workers do not wait for the host. */
+ * StarPU hands over a token between the list that writes the token and the next
+ * list of the slot: a callback copies the token.  So the host submits the next
+ * list before the token is known, and workers do not wait for the host. */
 
 #include "config.h"
 
@@ -33,17 +33,17 @@ struct mtlm_run_decode {
     struct mtlm_run *run;
     struct pending *slot; /* [n_slots] */
     int n_slots;
-    int64_t passes; /* submitted */
+    int64_t tokens; /* submitted */
 };
 
-/* Older passes go first. */
+/* Lists of older tokens go first. */
 static void submit(struct mtlm_run_decode *decode,
                    const struct mtlm_items *items,
-                   const struct mtlm_run_pass *of)
+                   const struct mtlm_run_decode_input *of)
 {
     struct mtlm_run *run = decode->run;
-    const struct mtlm_pass pass = {
-        .iteration = decode->passes,
+    const struct mtlm_list_submission submission = {
+        .iteration = decode->tokens,
         .first_microbatch = of->slot,
         .first_use = of->slot,
         .first_sample = of->sequence - run->program->config.layout.dp_rank,
@@ -53,7 +53,7 @@ static void submit(struct mtlm_run_decode *decode,
         .rows = of->rows};
 
     for (int i = 0; i < items->n; i++)
-        mtlm_run_submit_item(run, &items->item[i], &pass);
+        mtlm_run_submit_item(run, &items->item[i], &submission);
     starpu_do_schedule();
 }
 
@@ -67,7 +67,7 @@ static void copy_token(void *arg)
     sem_post(&token->known);
 }
 
-/* Called between the passes of a slot. */
+/* Called between a token and the next one of a slot. */
 static void ask_for_token(struct mtlm_run_decode *decode, int slot)
 {
     struct pending *s = &decode->slot[slot];
@@ -75,7 +75,7 @@ static void ask_for_token(struct mtlm_run_decode *decode, int slot)
     const struct mtlm_submission at = {.use = slot};
 
     assert(s->submitted - s->taken <= MTLM_RUN_TOKENS_AHEAD);
-    mtlm_run_wait_for_cycle(decode->run, ++decode->passes);
+    mtlm_run_wait_for_cycle(decode->run, ++decode->tokens);
     token->handle = mtlm_run_data_handle(
         &decode->run->data, decode->run->program->decode.token, &at);
     MTLM_CHECK_STARPU(starpu_data_acquire_on_node_cb(
@@ -98,7 +98,7 @@ struct mtlm_run_decode *mtlm_run_decode_create(struct mtlm_run *run)
         for (int k = 0; k < MTLM_RUN_TOKENS_AHEAD; k++)
             sem_init(&decode->slot[i].token[k].known, 0, 0);
         submit(decode, &run->program->decode.begin,
-               &(struct mtlm_run_pass){.slot = i});
+               &(struct mtlm_run_decode_input){.slot = i});
     }
     return decode;
 }
@@ -117,22 +117,22 @@ void mtlm_run_decode_destroy(struct mtlm_run_decode *decode)
 }
 
 void mtlm_run_decode_prompt(struct mtlm_run_decode *decode,
-                            const struct mtlm_run_pass *pass, bool end)
+                            const struct mtlm_run_decode_input *input, bool end)
 {
     const struct mtlm_decode *lists = &decode->run->program->decode;
 
-    submit(decode, &lists->prompt, pass);
+    submit(decode, &lists->prompt, input);
     if (!end)
         return;
-    submit(decode, &lists->prompt_end, pass);
-    ask_for_token(decode, pass->slot);
+    submit(decode, &lists->prompt_end, input);
+    ask_for_token(decode, input->slot);
 }
 
 void mtlm_run_decode_step(struct mtlm_run_decode *decode,
-                          const struct mtlm_run_pass *pass)
+                          const struct mtlm_run_decode_input *input)
 {
-    submit(decode, &decode->run->program->decode.step, pass);
-    ask_for_token(decode, pass->slot);
+    submit(decode, &decode->run->program->decode.step, input);
+    ask_for_token(decode, input->slot);
 }
 
 int32_t mtlm_run_decode_token(struct mtlm_run_decode *decode, int slot)

@@ -1,7 +1,7 @@
 #ifndef MTLM_RUN_DECODER_H
 #define MTLM_RUN_DECODER_H
 
-/* Generation of text: submits passes of sequences, and hands over the tokens.
+/* Generation of text: submits rows of sequences, and hands over the tokens.
  * All ranks make the same calls in the same order.  The program has
  * config.decoding. */
 
@@ -9,8 +9,8 @@
 
 struct mtlm_run_decode;
 
-/* A pass: the sequence in a slot, and the positions that the pass takes. */
-struct mtlm_run_pass {
+/* Input of a submission: the sequence in a slot, and its positions. */
+struct mtlm_run_decode_input {
     int slot;         /* 0 .. config.decoding.sequences - 1 */
     int64_t sequence; /* its sample; its stream of random numbers */
     int64_t position; /* of the first row */
@@ -21,20 +21,20 @@ struct mtlm_run_pass {
  * with mtlm_run_decode_destroy(). */
 struct mtlm_run_decode *mtlm_run_decode_create(struct mtlm_run *run);
 
-/* Waits for all passes and frees decode. */
+/* Waits for all submissions and frees decode. */
 void mtlm_run_decode_destroy(struct mtlm_run_decode *decode);
 
-/* Submits the pass of a piece of the prompt, of at most
- * config.decoding.prompt_rows rows.  Does not wait.  end: the piece is the last
- * one, and a token follows. */
+/* Submits a piece of the prompt, of at most config.decoding.prompt_rows rows.
+ * Does not wait.  end: the piece is the last one, and a token follows. */
 void mtlm_run_decode_prompt(struct mtlm_run_decode *decode,
-                            const struct mtlm_run_pass *pass, bool end);
+                            const struct mtlm_run_decode_input *input,
+                            bool end);
 
-/* Submits the pass of the newest token, one row; a token follows.  Does not
- * wait.  At most MTLM_RUN_TOKENS_AHEAD tokens of a slot may be pending. */
+/* Submits the newest token, one row; a token follows.  Does not wait.  At most
+ * MTLM_RUN_TOKENS_AHEAD tokens of a slot may be pending. */
 enum { MTLM_RUN_TOKENS_AHEAD = 2 };
 void mtlm_run_decode_step(struct mtlm_run_decode *decode,
-                          const struct mtlm_run_pass *pass);
+                          const struct mtlm_run_decode_input *input);
 
 /* Waits for the oldest pending token of the slot and returns the token. */
 int32_t mtlm_run_decode_token(struct mtlm_run_decode *decode, int slot);

@@ -16,7 +16,7 @@ struct mtlm_run_record {
     const struct mtlm_program *program;
     struct mtlm_recorder *recorder;
     int64_t met[MTLM_GROUP_COUNT]; /* collectives so far */
-    int64_t passes;                /* so far */
+    int64_t lists;                 /* so far */
     /* NULL while nodes are not recorded. */
     struct mtlm_dependencies *dependencies;
     bool has_data; /* the recorder has the table of data */
@@ -61,9 +61,9 @@ static void add_data(struct mtlm_run_record *r)
     free(layer);
 }
 
-void mtlm_run_record_pass(struct mtlm_run_record *r, bool recorded)
+void mtlm_run_record_list(struct mtlm_run_record *r, bool recorded)
 {
-    r->passes++;
+    r->lists++;
     if (!recorded) {
         mtlm_dependencies_destroy(r->dependencies);
         r->dependencies = NULL;
@@ -95,7 +95,7 @@ static int64_t match_of(struct mtlm_run_record *r, const struct mtlm_item *item)
         return r->met[call->attr.collective.group]++ * kinds
                + call->attr.collective.group;
     case MTLM_CLASS_P2P:
-        return ((r->passes * (most + 1) + item->microbatch + 1) * tags
+        return ((r->lists * (most + 1) + item->microbatch + 1) * tags
                 + call->attr.p2p.tag)
                    * kinds
                + MTLM_GROUP_COUNT;

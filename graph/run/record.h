@@ -23,7 +23,7 @@ void mtlm_run_record_destroy(struct mtlm_run_record *r);
  * same lists in the same order.  recorded: the nodes of the list are recorded.
  * After a list that is not recorded, recorded dependencies start afresh: later
  * nodes depend on no earlier node. */
-void mtlm_run_record_pass(struct mtlm_run_record *r, bool recorded);
+void mtlm_run_record_list(struct mtlm_run_record *r, bool recorded);
 
 /* Announces that item is submitted next.  use: number of the item's use of its
  * tensors.  Sets group, group_root and match of record; the caller has set

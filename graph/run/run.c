@@ -96,10 +96,11 @@ void mtlm_run_destroy(struct mtlm_run *run)
 /* Sets the microbatch in StarPU's own traces.  Without a push, the popped
  * number would stay in use. */
 static void note_microbatch(const struct mtlm_item *item,
-                            const struct mtlm_pass *pass)
+                            const struct mtlm_list_submission *submission)
 {
     starpu_iteration_pop();
-    starpu_iteration_push((unsigned long) mtlm_pass_microbatch(pass, item));
+    starpu_iteration_push(
+        (unsigned long) mtlm_list_submission_microbatch(submission, item));
 }
 
 /* Returns the items of an iteration; with config.eval_only, those of a batch of
@@ -114,10 +115,11 @@ static int batch_items(const struct mtlm_program *program)
 }
 
 static bool is_of(const struct mtlm_item *item, const struct mtlm_run *run,
-                  const struct mtlm_pass *pass)
+                  const struct mtlm_list_submission *submission)
 {
     if (item->microbatch >= 0)
-        return !pass->microbatches || item->microbatch < pass->microbatches;
+        return !submission->microbatches
+               || item->microbatch < submission->microbatches;
     /* The checker reruns microbatches only, which need what the disk has. */
     return !run->checker
            || mtlm_ops[item->node->call.kind]->op_class == MTLM_CLASS_DISK;
@@ -148,30 +150,32 @@ static int *find_ends(const struct mtlm_program *program)
 
 /* Submits items in program order. */
 static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
-                       const struct mtlm_pass *pass)
+                       const struct mtlm_list_submission *submission)
 {
     const bool validates = items == &run->program->eval;
     int *end = validates && run->validated ? find_ends(run->program) : NULL;
     int64_t before = -1; /* microbatch of the item submitted last */
 
     if (run->recorded)
-        mtlm_run_record_pass(run->recorded, pass->record && !pass->times_only);
-    starpu_iteration_push(pass->iteration);
+        mtlm_run_record_list(run->recorded,
+                             submission->record && !submission->times_only);
+    starpu_iteration_push(submission->iteration);
     starpu_iteration_push(0);
     for (int i = 0; i < items->n; i++) {
         const struct mtlm_item *item = &items->item[i];
 
-        if (!is_of(item, run, pass))
+        if (!is_of(item, run, submission))
             continue;
         if (validates && before >= 0 && item->microbatch != before)
             wait_for_queue(run);
         before = item->microbatch;
         if (run->gradients_seen && item->node->call.kind == MTLM_OP_CONTROL)
             run->gradients_seen(run->gradients_arg);
-        note_microbatch(item, pass);
-        mtlm_run_submit_item(run, item, pass);
+        note_microbatch(item, submission);
+        mtlm_run_submit_item(run, item, submission);
         if (end && item->microbatch >= 0 && end[item->microbatch] == i)
-            run->validated(run->validated_arg, pass->first + item->microbatch);
+            run->validated(run->validated_arg,
+                           submission->first + item->microbatch);
     }
     free(end);
     starpu_iteration_pop();
@@ -182,8 +186,8 @@ static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
 /* Microbatches are numbered over the whole run, because the numbers distinguish
  * messages.  Uses have the numbers of full iterations, in a batch ramp-up too:
  * an order deals out slots to microbatches of an iteration. */
-static struct mtlm_pass train_pass(struct mtlm_run *run, int64_t iteration,
-                                   enum mtlm_recording recording)
+static struct mtlm_list_submission train_submission(
+    struct mtlm_run *run, int64_t iteration, enum mtlm_recording recording)
 {
     const int64_t each = samples_per_microbatch(run);
     struct mtlm_ramp_place *place = &run->place;
@@ -192,7 +196,7 @@ static struct mtlm_pass train_pass(struct mtlm_run *run, int64_t iteration,
         *place = run->begin;
     while (place->iteration < iteration)
         mtlm_ramp_next(&run->ramp, place);
-    return (struct mtlm_pass){
+    return (struct mtlm_list_submission){
         .iteration = iteration,
         .last_use = iteration,
         .first_microbatch = place->samples / each,
@@ -218,24 +222,25 @@ void mtlm_run_init(struct mtlm_run *run)
     const int versions = mtlm_version_count(&run->program->config);
 
     for (int i = 0; i < versions; i++) {
-        const struct mtlm_pass pass = {.iteration = i};
+        const struct mtlm_list_submission submission = {.iteration = i};
 
-        submit_all(run, &run->program->init, &pass);
+        submit_all(run, &run->program->init, &submission);
     }
 }
 
 void mtlm_run_iteration(struct mtlm_run *run, int64_t iteration,
                         enum mtlm_recording recording)
 {
-    const struct mtlm_pass pass = train_pass(run, iteration, recording);
+    const struct mtlm_list_submission submission =
+        train_submission(run, iteration, recording);
 
     mtlm_run_wait_for_cycle(run, iteration);
     if (run->config.plan)
         mtlm_run_message_order(run->config.engine, run->config.plan,
-                               pass.microbatches);
-    mtlm_run_watch_plan(run->watch, run->config.plan, pass.microbatches);
+                               submission.microbatches);
+    mtlm_run_watch_plan(run->watch, run->config.plan, submission.microbatches);
     run->version = iteration;
-    submit_all(run, &run->program->train, &pass);
+    submit_all(run, &run->program->train, &submission);
 }
 
 void mtlm_run_validation(struct mtlm_run *run, int64_t iteration, int64_t piece,
@@ -244,7 +249,7 @@ void mtlm_run_validation(struct mtlm_run *run, int64_t iteration, int64_t piece,
     const struct mtlm_program_config *config = &run->program->config;
     const struct mtlm_items *const list = &run->program->eval;
     const int64_t first = piece * mtlm_program_piece(config);
-    const struct mtlm_pass pass = {
+    const struct mtlm_list_submission submission = {
         .iteration = iteration,
         .first = first,
         .first_microbatch = first,
@@ -262,16 +267,17 @@ void mtlm_run_validation(struct mtlm_run *run, int64_t iteration, int64_t piece,
         mtlm_run_wait(run);
         mtlm_run_fix_constants(run, &list, 1);
     }
-    submit_all(run, list, &pass);
+    submit_all(run, list, &submission);
 }
 
 void mtlm_run_save(struct mtlm_run *run, int64_t iteration, bool record)
 {
-    const struct mtlm_pass pass = {.iteration = iteration,
-                                   .last_use = iteration,
-                                   .record = record && run->config.recorder};
+    const struct mtlm_list_submission submission = {
+        .iteration = iteration,
+        .last_use = iteration,
+        .record = record && run->config.recorder};
 
-    submit_all(run, &run->program->save, &pass);
+    submit_all(run, &run->program->save, &submission);
 }
 
 int64_t mtlm_run_submitted(const struct mtlm_run *run)
@@ -413,13 +419,13 @@ void mtlm_run_poison(struct mtlm_run *run, int64_t iteration)
 void mtlm_run_find_bad_node(struct mtlm_run *run, int64_t iteration,
                             struct mtlm_bad_node *bad)
 {
-    const struct mtlm_pass pass =
-        train_pass(run, iteration, MTLM_RECORDING_NOTHING);
+    const struct mtlm_list_submission submission =
+        train_submission(run, iteration, MTLM_RECORDING_NOTHING);
 
     mtlm_run_wait(run);
     run->checker =
         mtlm_checker_create(mtlm_layout_stages(&run->program->config.layout));
-    submit_all(run, &run->program->train, &pass);
+    submit_all(run, &run->program->train, &submission);
     mtlm_run_wait(run);
     mtlm_checker_result(run->checker, bad);
     mtlm_checker_destroy(run->checker);

@@ -35,8 +35,9 @@ struct mtlm_run {
     struct mtlm_checker *checker; /* set during mtlm_run_find_bad_node() */
 };
 
-/* The iteration or validation piece that an item is submitted for. */
-struct mtlm_pass {
+/* A submission of a list of items: for an iteration, a piece of a validation, a
+ * save, or generation. */
+struct mtlm_list_submission {
     int64_t iteration;
     int64_t first_microbatch; /* number of microbatch 0 in the run: for tags of
                                * messages */
@@ -55,19 +56,19 @@ struct mtlm_pass {
 
 /* Returns the number of the item's microbatch in the iteration or validation;
  * -1: none. */
-static inline int64_t mtlm_pass_microbatch(const struct mtlm_pass *pass,
-                                           const struct mtlm_item *item)
+static inline int64_t mtlm_list_submission_microbatch(
+    const struct mtlm_list_submission *submission, const struct mtlm_item *item)
 {
-    return item->microbatch < 0 ? -1 : pass->first + item->microbatch;
+    return item->microbatch < 0 ? -1 : submission->first + item->microbatch;
 }
 
 /* Submits one item: a StarPU task, a message to the engine, or a request to the
  * disk. */
 void mtlm_run_submit_item(struct mtlm_run *run, const struct mtlm_item *item,
-                          const struct mtlm_pass *pass);
+                          const struct mtlm_list_submission *submission);
 
-/* Waits for all nodes where the priorities of pass number `iteration` start
- * over: no older node may remain (graph/schedule/priority.h). */
+/* Waits for all nodes where priorities start over at that iteration, or at that
+ * token of generation: no older node may remain (graph/schedule/priority.h). */
 void mtlm_run_wait_for_cycle(struct mtlm_run *run, int64_t iteration);
 
 #endif /* MTLM_GRAPH_RUN_PRIVATE_H */

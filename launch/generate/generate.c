@@ -1,7 +1,7 @@
 /* Generation of text: which sequence is in which slot, and when it ends.
  *
  * Every rank of a replica makes the same decisions, because each reads the same
- * tokens in the same order.  The pass behind the awaited token is submitted
+ * tokens in the same order.  The step behind the awaited token is submitted
  * already, so workers do not wait for the host. */
 
 #include "config.h"
@@ -40,7 +40,7 @@ static void begin_sequence(struct generation *g, int i)
     const struct mtlm_prompts *prompts = g->job->prompts;
     const int64_t most = g->job->decoding.prompt_rows;
     struct active *slot = &g->slot[i];
-    struct mtlm_run_pass pass = {.slot = i, .sequence = g->next};
+    struct mtlm_run_decode_input input = {.slot = i, .sequence = g->next};
 
     *slot = (struct active){.sequence = -1};
     if (g->next >= prompts->sequences)
@@ -48,11 +48,11 @@ static void begin_sequence(struct generation *g, int i)
     slot->sequence = g->next;
     mtlm_prompts_tokens(prompts, g->next, &slot->length);
     g->next += g->job->layout.dp;
-    for (; pass.position < slot->length; pass.position += pass.rows) {
-        const int64_t left = slot->length - pass.position;
+    for (; input.position < slot->length; input.position += input.rows) {
+        const int64_t left = slot->length - input.position;
 
-        pass.rows = left < most ? left : most;
-        mtlm_run_decode_prompt(g->decode, &pass, left <= most);
+        input.rows = left < most ? left : most;
+        mtlm_run_decode_prompt(g->decode, &input, left <= most);
     }
     slot->submitted = 1;
 }
@@ -68,7 +68,7 @@ static void end_sequence(struct generation *g, int i)
     begin_sequence(g, i);
 }
 
-/* Submits the pass after the awaited one, then takes a token. */
+/* Submits the step after the awaited token, then takes a token. */
 static void advance(struct generation *g, int i)
 {
     struct active *slot = &g->slot[i];
@@ -78,7 +78,7 @@ static void advance(struct generation *g, int i)
 
     if (slot->submitted < o->max_new_tokens) {
         mtlm_run_decode_step(g->decode,
-                             &(struct mtlm_run_pass){
+                             &(struct mtlm_run_decode_input){
                                  .slot = i,
                                  .sequence = slot->sequence,
                                  .position = slot->length + slot->submitted - 1,

@@ -32,7 +32,7 @@ static void record_items(const struct mtlm_folded_run *run,
     void *programs = (void *) &run->programs;
     int64_t link = -1;
 
-    mtlm_run_record_pass(records, true);
+    mtlm_run_record_list(records, true);
     for (int i = 0; i < program->train.n; i++) {
         const struct mtlm_item *item = &program->train.item[i];
         struct mtlm_record record = {.job = i};

@@ -106,8 +106,8 @@ static void add_program(struct simulate_trace *t, int number)
     int *at = find_items(&t->run->execution, number, items);
     int64_t *end_ns = mtlm_calloc(items->n, sizeof(*end_ns));
 
-    mtlm_run_record_pass(of_all, true);
-    mtlm_run_record_pass(of_kept, true);
+    mtlm_run_record_list(of_all, true);
+    mtlm_run_record_list(of_kept, true);
     for (int i = 0; i < items->n; i++) {
         const struct mtlm_item *item = &items->item[i];
         const struct mtlm_executed *x = &t->run->execution.node[at[i]];

@@ -16,7 +16,7 @@
 
 enum { SEQUENCES = 3, SLOTS = 2, ROWS = 3, MOST = 12, VOCAB = 57 };
 
-/* Lengths of the prompts: less than a pass, whole passes, the most. */
+/* Lengths of the prompts: less than a piece, whole pieces, the most. */
 static const int64_t length[SEQUENCES] = {2, 6, 7};
 
 static int32_t text[SEQUENCES][MOST];

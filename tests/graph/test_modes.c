@@ -100,7 +100,8 @@ static void ask_for_task(struct mtlm_run *run, const struct mtlm_node *node,
 {
     const struct mtlm_item item = {.node = node, .microbatch = -1};
 
-    mtlm_run_submit_item(run, &item, &(struct mtlm_pass){.flops = 1});
+    mtlm_run_submit_item(run, &item,
+                         &(struct mtlm_list_submission){.flops = 1});
     for (int i = 0; i < submitted->nbuffers; i++)
         add(asked, STARPU_TASK_GET_HANDLE(submitted, i),
             STARPU_TASK_GET_MODE(submitted, i));
