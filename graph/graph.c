@@ -277,8 +277,8 @@ double mtlm_node_bytes(const struct mtlm_node *node)
 
 struct mtlm_slot mtlm_tensor_slot(const struct mtlm_tensor *tensor, int64_t use)
 {
-    while (tensor->same)
-        tensor = tensor->same;
+    while (tensor->alias_of)
+        tensor = tensor->alias_of;
     if (tensor->slot_of)
         return (struct mtlm_slot){tensor->pool,
                                   tensor->slot_of[use % tensor->n_slot_of]};

@@ -46,8 +46,8 @@ struct mtlm_tensor {
      * the slot of its iteration (graph/build/version.h), whatever its use
      * number. */
     bool by_iteration;
-    /* Alias: set if the tensor names the memory of another tensor. */
-    struct mtlm_tensor *same;
+    /* The tensor whose memory this one names; NULL: no alias. */
+    struct mtlm_tensor *alias_of;
     /* Shared ring (graph/build/pool.h): pool owns the slots; NULL: the tensor
      * shares no ring.  A microbatch has pool_size slots in the ring, and the
      * tensor uses slot pool_index of them.  Use u occupies slot (u * pool_size
@@ -113,7 +113,7 @@ struct mtlm_node {
     enum mtlm_lane lane;
     int stage;           /* virtual stage in the whole model */
     int layer;           /* layer in the whole model; -1 outside the layers */
-    bool again;          /* repeats an earlier node (graph/build/recompute.h) */
+    bool recomputes;     /* repeats an earlier node (graph/build/recompute.h) */
     double flops, bytes; /* operations; bytes of operands */
 };
 
@@ -205,8 +205,8 @@ void mtlm_list_free(struct mtlm_list *list);
  * pool. */
 static inline struct mtlm_tensor *mtlm_tensor_owner(struct mtlm_tensor *tensor)
 {
-    while (tensor->same)
-        tensor = tensor->same;
+    while (tensor->alias_of)
+        tensor = tensor->alias_of;
     return tensor;
 }
 
@@ -240,7 +240,7 @@ static inline int64_t mtlm_tensor_use(const struct mtlm_tensor *tensor,
 /* Returns whether the tensor has slots of its own: no alias, no shared ring. */
 static inline bool mtlm_tensor_is_owner(const struct mtlm_tensor *tensor)
 {
-    return !tensor->same && !tensor->pool;
+    return !tensor->alias_of && !tensor->pool;
 }
 
 /* Returns whether the tensor is a copy that lies on the disk only. */

@@ -117,7 +117,7 @@ static void place_versions(struct mtlm_program *program,
     for (int i = 0; i < bucket->n; i++) {
         const struct mtlm_parameter *p = &program->param[bucket->param[i]];
 
-        if (!p->weight->same)
+        if (!p->weight->alias_of)
             mtlm_version_place(program, p->weight, bucket->elems * size);
         if (p->grad)
             mtlm_version_place(program, p->grad,
@@ -136,7 +136,7 @@ static void place_bucket(struct mtlm_program *program,
     for (int i = 0; i < bucket->n; i++) {
         const struct mtlm_parameter *p = &program->param[bucket->param[i]];
 
-        if (!p->weight->same)
+        if (!p->weight->alias_of)
             mtlm_graph_place(graph, p->weight, weights, bucket->elems * size);
         if (p->grad)
             mtlm_graph_place(graph, p->grad, grads,
@@ -194,7 +194,7 @@ static void add_moments(struct mtlm_program *program,
         struct mtlm_parameter *p = &program->param[bucket->param[i]];
 
         /* A weight that aliases another one is stepped there. */
-        if (p->weight->same)
+        if (p->weight->alias_of)
             continue;
         if (p->reduced) {
             p->m = add_moment(program, p, ".m", block);
@@ -410,7 +410,7 @@ void mtlm_bucket_build_gather(struct mtlm_program *program,
     struct mtlm_node *node;
 
     if (!mtlm_buckets_sharded(&program->config)
-        || program->param[bucket->param[0]].weight->same)
+        || program->param[bucket->param[0]].weight->alias_of)
         return;
     node = add_message(program, MTLM_OP_BUCKET_ALL_GATHER, MTLM_GROUP_DP,
                        bucket->elems / program->config.layout.dp);

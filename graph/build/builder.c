@@ -83,7 +83,7 @@ struct mtlm_tensor *mtlm_build_copy_to_group(const struct mtlm_builder *b,
         return MTLM_CALL(b, ALL_GATHER, &attr, x);
     if (b->config->layout.tp > 1) {
         y = MTLM_CALL(b, TP_COPY, &attr, x);
-        y->same = x;
+        y->alias_of = x;
     }
     return y;
 }

@@ -63,7 +63,8 @@ static int find_tensors(const struct mtlm_program *program, int chunk,
     *tensor = NULL;
     for (int i = 0; i < list->n; i++)
         for (int k = 0;
-             list->node[i]->again && k < mtlm_node_n_uses(list->node[i]); k++) {
+             list->node[i]->recomputes && k < mtlm_node_n_uses(list->node[i]);
+             k++) {
             struct mtlm_tensor *t =
                 mtlm_tensor_owner(mtlm_node_use(list->node[i], k).tensor);
 

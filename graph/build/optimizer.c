@@ -334,7 +334,7 @@ static void init_param(struct mtlm_program *program,
     piece.fill.first = p->first;
     piece.fill.cols = mtlm_shape_cols(&p->weight->shape);
     clear_tensor(program, p->grad);
-    if (!p->weight->same)
+    if (!p->weight->alias_of)
         CALL(program, FILL, &value, p->weight);
     if (p->master)
         CALL(program, FILL, &piece, p->master);

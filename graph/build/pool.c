@@ -16,7 +16,7 @@ struct life {
     int begin, end;
     int layer;      /* of its first use */
     bool elsewhere; /* used in another list too, or by a message */
-    bool again;     /* written by a recomputed node */
+    bool recomputed; /* written by a node that recomputes */
 };
 
 /* A ring to share: in a microbatch, each member occupies one place. */
@@ -32,7 +32,7 @@ struct ring {
 struct sharing {
     struct mtlm_program *program;
     struct life *life; /* [tensor id] */
-    bool *again;       /* [layer]: recomputed as a whole */
+    bool *recomputed;  /* [layer]: recomputed as a whole */
     struct ring *ring;
     int n_rings;
 };
@@ -51,7 +51,7 @@ static void note_use(struct sharing *sharing, const struct mtlm_list *list,
         life->layer = node->layer;
     }
     life->end = block;
-    life->again |= node->again && use.access == MTLM_W;
+    life->recomputed |= node->recomputes && use.access == MTLM_W;
     life->elsewhere |= life->list != list
                        || mtlm_ops[node->call.kind]->op_class == MTLM_CLASS_P2P;
 }
@@ -64,10 +64,10 @@ static void note_list(struct sharing *sharing, const struct mtlm_list *list)
         const struct mtlm_node *node = list->node[i];
 
         block += i > 0 && node->layer != list->node[i - 1]->layer;
-        if (node->again && node->layer >= 0
+        if (node->recomputes && node->layer >= 0
             && sharing->program->config.recompute.granularity
                    == MTLM_RECOMPUTE_FULL)
-            sharing->again[node->layer] = true;
+            sharing->recomputed[node->layer] = true;
         for (int k = 0; k < mtlm_node_n_uses(node); k++)
             note_use(sharing, list, node, block, mtlm_node_use(node, k));
     }
@@ -105,10 +105,10 @@ static bool may_share(const struct sharing *sharing,
         || !mtlm_tensor_is_owner(tensor) || tensor->received || !life->list
         || life->elsewhere)
         return false;
-    return tensor->first_use == tensor->last_use || life->again
+    return tensor->first_use == tensor->last_use || life->recomputed
            || (tensor->first_use == MTLM_PHASE_BACKWARD
                && sharing->program->config.schedule->fused)
-           || (life->layer >= 0 && sharing->again[life->layer]);
+           || (life->layer >= 0 && sharing->recomputed[life->layer]);
 }
 
 /* ---- rings ---- */
@@ -280,12 +280,12 @@ void mtlm_pool_apply(struct mtlm_program *program)
 
     sharing.life =
         mtlm_calloc(program->graph->n_tensors, sizeof(*sharing.life));
-    sharing.again =
-        mtlm_calloc(config->model.num_layers, sizeof(*sharing.again));
+    sharing.recomputed =
+        mtlm_calloc(config->model.num_layers, sizeof(*sharing.recomputed));
     note_lives(&sharing);
     share_rings(&sharing, mtlm_offload_streams(config));
     free(sharing.life);
-    free(sharing.again);
+    free(sharing.recomputed);
 }
 
 enum mtlm_phase mtlm_pool_phase(const struct mtlm_node *node)

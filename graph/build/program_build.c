@@ -77,7 +77,7 @@ static void add_param(struct mtlm_program *program, enum mtlm_param kind,
     }
     p.weight->grad = p.grad;
     if (input)
-        p.weight->same = input->weight;
+        p.weight->alias_of = input->weight;
     program->param[program->n_params++] = p;
     program->param_at[copy ? mtlm_param_numbers(model) : p.number] =
         program->n_params;

@@ -154,8 +154,8 @@ static struct mtlm_tensor *new_twin(struct mtlm_graph *graph,
         mtlm_graph_tensor(graph, MTLM_STORE_ACTIVATION, tensor->name,
                           tensor->shape, tensor->dtype);
 
-    if (tensor->same)
-        t->same = twin_of(tensor->same, twin);
+    if (tensor->alias_of)
+        t->alias_of = twin_of(tensor->alias_of, twin);
     t->grad = tensor->grad;
     return twin[tensor->id] = t;
 }
@@ -173,8 +173,8 @@ void mtlm_recompute_node(struct mtlm_graph *graph, const struct mtlm_node *node,
                        ? new_twin(graph, node->operand[i], twin)
                        : twin_of(node->operand[i], twin);
     }
-    mtlm_graph_call(graph, node->call.kind, &node->call.attr, given)->again =
-        true;
+    mtlm_graph_call(graph, node->call.kind, &node->call.attr, given)
+        ->recomputes = true;
 }
 
 void mtlm_recompute_again(struct mtlm_graph *graph,

@@ -214,7 +214,7 @@ void mtlm_ring_apply(struct mtlm_program *program)
 
         if ((t->storage == MTLM_STORE_ACTIVATION
              || t->storage == MTLM_STORE_CONTROL)
-            && !t->same && t->stage >= 0)
+            && !t->alias_of && t->stage >= 0)
             t->slots = choose_length(t, &program->window[t->stage],
                                      config->layout.workers)
                        + t->received;

@@ -239,7 +239,7 @@ static void take_published(const struct mtlm_program *program,
     double n = 0;
 
     for (int i = 0; i < program->n_params; i++)
-        if (!program->param[i].weight->same)
+        if (!program->param[i].weight->alias_of)
             n += mtlm_tensor_elems(program->param[i].weight);
     plan->weight_bytes = n * state.weight;
     plan->gradient_bytes = n * state.gradient;

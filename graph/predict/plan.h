@@ -52,7 +52,7 @@ struct mtlm_plan {
      * config.eval_only, per batch of a validation. */
     int64_t tasks;
     double flops; /* of this rank */
-    double again; /* part of flops that recomputation adds */
+    double recompute_flops; /* part of flops that recomputation adds */
     struct mtlm_traffic traffic[MTLM_TRAFFIC_COUNT];
     /* Loaded and stored by --offload, per iteration; size of the rank's file.
      * With a GPU, host memory takes the place of the file.  All 0 without

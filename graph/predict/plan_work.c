@@ -96,7 +96,7 @@ static int64_t add_list(const struct mtlm_program *program,
             continue;
         tasks += times;
         plan->flops += times * node->flops;
-        plan->again += node->again ? times * node->flops : 0;
+        plan->recompute_flops += node->recomputes ? times * node->flops : 0;
         if (class_of(node) == MTLM_CLASS_P2P
             || class_of(node) == MTLM_CLASS_COLLECTIVE)
             add_message(program, plan, node, times);

@@ -339,5 +339,5 @@ bool mtlm_profile_hides(const struct mtlm_profile *profile,
 {
     return profile->hides_backward && node->lane == MTLM_LANE_TP
            && (node->phase == MTLM_PHASE_WEIGHT
-               || (node->phase == MTLM_PHASE_BACKWARD && !node->again));
+               || (node->phase == MTLM_PHASE_BACKWARD && !node->recomputes));
 }

@@ -95,7 +95,7 @@ void mtlm_checkpoint_to_load(const struct mtlm_program *program, bool moments,
     for (int i = 0; i < program->n_params; i++) {
         const struct mtlm_parameter *p = &program->param[i];
 
-        if (!p->weight->same)
+        if (!p->weight->alias_of)
             add_tensor(list, program, p, "", p->weight, 0);
         if (p->master)
             add_tensor(list, program, p, "", p->master, p->first);

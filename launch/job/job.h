@@ -104,7 +104,7 @@ struct mtlm_job {
     /* The plan is made again after so many iterations of this run
      * (--replan-after); 0: never. */
     int64_t replan_after;
-    bool machine;                 /* StarPU is running */
+    bool machine_started;         /* StarPU is running */
     struct mtlm_metrics *metrics; /* last rank only; else NULL */
     struct mtlm_recorder *recorder;
     int64_t clock_offset_ns; /* clock of rank 0 minus ours at the start, if

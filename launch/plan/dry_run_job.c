@@ -87,7 +87,7 @@ static void print_work(const struct mtlm_dry_run_job *job, FILE *out)
         const double ranks = (double) job->choice->tp * job->choice->dp;
 
         nodes += ranks * job->outline->plan[i].flops;
-        again += ranks * job->outline->plan[i].again;
+        again += ranks * job->outline->plan[i].recompute_flops;
         tasks = fmax(tasks, job->outline->plan[i].tasks);
     }
     if (o->eval_only) {

@@ -63,7 +63,7 @@ static double plan_ranks(struct mtlm_prediction *p,
         const struct mtlm_plan plan = mtlm_plan(run->programs.program[i], 0);
         const double bytes = mtlm_plan_gpu_bytes(&plan);
 
-        again += (double) p->layout.tp * p->layout.dp * plan.again;
+        again += (double) p->layout.tp * p->layout.dp * plan.recompute_flops;
         if (bytes > p->memory_bytes) {
             p->memory_bytes = bytes;
             p->fullest = i;

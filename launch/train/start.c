@@ -121,11 +121,11 @@ static int start_machine(struct mtlm_job *job, struct mtlm_error *err)
         .epilogues = job->options.epilogues,
         .policies = mtlm_policies_builtin()};
 
-    if (job->machine)
+    if (job->machine_started)
         return 0;
     if (mtlm_machine_start(&config, err) < 0)
         return -1;
-    job->machine = true;
+    job->machine_started = true;
     mtlm_codelets_start(job->options.cluster_file != NULL);
     return 0;
 }
@@ -327,7 +327,7 @@ void mtlm_train_stop(struct mtlm_job *job)
     mtlm_offload_file_destroy(job->offload.file);
     mtlm_host_pieces_destroy(job->offload.host);
     mtlm_recorder_destroy(job->recorder);
-    if (job->machine) {
+    if (job->machine_started) {
         mtlm_machine_stop();
         mtlm_codelets_stop();
     }

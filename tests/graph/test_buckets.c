@@ -70,7 +70,7 @@ static void check_bucket(const struct mtlm_program *program,
         assert_int_equal(begin_of(p->grad), (end + 15) / 16 * 16);
         assert_int_equal(p->grad->block,
                          program->param[bucket->param[0]].grad->block);
-        if (!p->weight->same)
+        if (!p->weight->alias_of)
             assert_int_equal(begin_of(p->weight), begin_of(p->grad));
         end = begin_of(p->grad) + elems(p->grad);
     }
@@ -177,7 +177,7 @@ static void add_pieces(const struct mtlm_program *program, int **times)
         assert_int_equal(p->reduced == p->grad, whole);
         for (int64_t e = 0; e < elems(p->reduced); e++)
             times[i][p->first + e]++;
-        if (p->weight->same)
+        if (p->weight->alias_of)
             continue;
         assert_int_equal(elems(p->m), elems(p->reduced));
         assert_int_equal(elems(p->v), elems(p->reduced));

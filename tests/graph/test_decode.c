@@ -212,7 +212,7 @@ static void test_caches_alone_grow_with_the_sequences(void **state)
         const struct mtlm_tensor *t =
             interpreter_program(in, 0)->graph->tensor[i];
 
-        if (t->storage == MTLM_STORE_ACTIVATION && !t->pool && !t->same
+        if (t->storage == MTLM_STORE_ACTIVATION && !t->pool && !t->alias_of
             && strcmp(t->name, "shared ring") != 0)
             assert_true(t->slots <= 2);
     }

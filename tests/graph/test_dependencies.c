@@ -275,7 +275,7 @@ static void test_random_programs_follow_the_definition(void **state)
 
         for (int i = 0; i < TENSORS; i++)
             t[i] = tensor(graph, 1 + rand() % 3);
-        t[1]->same = t[0];
+        t[1]->alias_of = t[0];
         /* Two take turns in the ring of a third. */
         t[3]->pool = t[4]->pool = t[2];
         t[3]->pool_size = t[4]->pool_size = 2;

@@ -37,7 +37,7 @@ static double layer_bytes(const struct mtlm_profile *profile,
     int kernels;
 
     for (int i = 0; i < list->n; i++)
-        if (list->node[i]->layer == layer && !list->node[i]->again)
+        if (list->node[i]->layer == layer && !list->node[i]->recomputes)
             bytes +=
                 mtlm_profile_bytes(profile, list->node[i], value, &kernels);
     return bytes;
@@ -128,7 +128,7 @@ static double first(const struct mtlm_cost *cost, const struct mtlm_list *list,
                     enum mtlm_op_kind kind)
 {
     for (int i = 0; i < list->n; i++)
-        if (list->node[i]->call.kind == kind && !list->node[i]->again)
+        if (list->node[i]->call.kind == kind && !list->node[i]->recomputes)
             return mtlm_cost_seconds(cost, list->node[i]);
     fail_msg("there is no %s", mtlm_ops[kind]->name);
     return 0;

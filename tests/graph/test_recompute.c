@@ -115,7 +115,8 @@ static int count_again(const struct mtlm_program *program,
     for (int i = 0; i < program->train.n; i++) {
         const struct mtlm_node *node = program->train.item[i].node;
 
-        n += node->again && (kind == MTLM_OP_COUNT || node->call.kind == kind);
+        n += node->recomputes
+             && (kind == MTLM_OP_COUNT || node->call.kind == kind);
     }
     return n;
 }
@@ -236,7 +237,7 @@ static void test_selective_costs_two_products_of_attention(void **state)
     for (int r = 0; r < ranks.n; r++) {
         const struct mtlm_plan plan = mtlm_plan(ranks.program[r], 0);
 
-        again += plan.again;
+        again += plan.recompute_flops;
         with += plan.flops;
     }
     small_ranks_destroy(&ranks);

@@ -182,7 +182,7 @@ static void check_places(const struct mtlm_program *program)
         const struct mtlm_tensor *const t[] = {p->weight, p->grad, p->reduced};
 
         for (int k = 0; k < 3; k++) {
-            if (!t[k] || t[k]->same)
+            if (!t[k] || t[k]->alias_of)
                 continue;
             assert_int_equal(t[k]->slots, 2);
             assert_true(t[k]->stride

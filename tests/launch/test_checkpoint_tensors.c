@@ -72,7 +72,7 @@ static void check_loaded(const struct mtlm_program *program)
 
     mtlm_checkpoint_to_load(program, true, &list);
     for (int i = 0; i < program->n_params; i++)
-        weights += !program->param[i].weight->same;
+        weights += !program->param[i].weight->alias_of;
     assert_int_equal(count_ending(&list, ".before"), weights);
     for (int i = 0; i < list.n; i++)
         if (strstr(list.tensor[i].name, ".before"))
