@@ -262,9 +262,10 @@ static struct mtlm_tensor *tensor_of(const struct mtlm_parameter *p,
     return storage == MTLM_STORE_PARAM ? p->weight : p->grad;
 }
 
-/* Returns whether the bucket may travel: not the bucket of a word embedding. */
-static bool may_travel(const struct mtlm_program *program,
-                       const struct mtlm_bucket *bucket)
+/* Returns whether the bucket may be offloaded: not the bucket of a word
+ * embedding. */
+static bool may_offload(const struct mtlm_program *program,
+                        const struct mtlm_bucket *bucket)
 {
     return program->param[bucket->param[0]].kind != MTLM_PARAM_WORD;
 }
@@ -319,7 +320,7 @@ static void add_block(struct slot_turn *slots, int bucket)
     move_block(program, unit);
 }
 
-/* Makes `most` of the n buckets that may travel units, spread evenly. */
+/* Makes `most` of the n buckets that may be offloaded units, spread evenly. */
 static void create_blocks(struct mtlm_program *program,
                           enum mtlm_storage storage, int most)
 {
@@ -328,7 +329,7 @@ static void create_blocks(struct mtlm_program *program,
     int n = 0, at = 0;
 
     for (int b = 0; b < program->n_buckets; b++)
-        n += may_travel(program, &program->bucket[b]);
+        n += may_offload(program, &program->bucket[b]);
     most = most < n ? most : n;
     for (int pass = 0; pass < 2; pass++) {
         at = 0;
@@ -336,7 +337,7 @@ static void create_blocks(struct mtlm_program *program,
             const struct mtlm_bucket *bucket = &program->bucket[b];
             int64_t bytes;
 
-            if (!may_travel(program, bucket))
+            if (!may_offload(program, bucket))
                 continue;
             at++;
             if ((int64_t) at * most / n == (int64_t) (at - 1) * most / n)

@@ -3,10 +3,10 @@
 
 /* State of a rank on a disk: --offload.
  *
- * A unit is state of a bucket that travels as one: its weights, its gradients,
- * or moments and masters of a few neighbours.  Units of a kind share
- * MTLM_OFFLOAD_SLOTS slots of memory, in turn.  The tensors of a unit are views
- * of its slot, so the nodes that use them are those of a program without
+ * A unit is state of a bucket that is loaded and stored together: its weights,
+ * its gradients, or moments and masters of a few neighbours.  Units of a kind
+ * share MTLM_OFFLOAD_SLOTS slots of memory, in turn.  The tensors of a unit are
+ * views of its slot, so the nodes that use them are those of a program without
  * offloading, with the same bits.
  *
  * mtlm_offload_items_apply() (graph/build/offload_items.h) puts a load before
@@ -20,15 +20,16 @@
  * read: the first gradients, the first moments, and gradients behind their
  * step.
  *
- * Moments: the largest parameter that travels decides the size of a slot.
+ * Moments: the largest offloaded parameter decides the size of a slot.
  * Smaller parameters share units, so that a disk sees long requests.  A
  * parameter that is far larger than the others, such as a word embedding, stays
  * in memory where that takes less than three slots of its size.
  *
- * Inputs of layers travel by microbatches (graph/build/offload_inputs.h).
+ * Inputs of layers are offloaded by microbatches
+ * (graph/build/offload_inputs.h).
  *
- * Gradients and weights travel by buckets.  Those that travel are spread evenly
- * over the layers, so that the disk has time between two loads.  A word
+ * Gradients and weights are offloaded by buckets.  Offloaded buckets are spread
+ * evenly over the layers, so that the disk has time between two loads.  A word
  * embedding stays: the first and the last stage use the embedding. */
 
 #include "graph/build/program.h"
@@ -39,9 +40,9 @@ enum { MTLM_OFFLOAD_SLOTS = 3 };
  * and in slots.  Call when all moments exist. */
 void mtlm_offload_create(struct mtlm_program *program);
 
-/* Returns whether gradients, weights or inputs travel.  Then microbatches go
- * through one virtual stage after another, so that each unit is loaded once per
- * pass. */
+/* Returns whether gradients, weights or inputs are offloaded.  Then
+ * microbatches go through one virtual stage after another, so that each unit is
+ * loaded once per pass. */
 bool mtlm_offload_streams(const struct mtlm_program_config *config);
 
 /* Returns the microbatches that go through a virtual stage together, at

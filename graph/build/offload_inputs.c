@@ -12,7 +12,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/file/offload_file.h"
 
-bool mtlm_offload_inputs_travel(const struct mtlm_program_config *config)
+bool mtlm_offload_inputs_allowed(const struct mtlm_program_config *config)
 {
     return config->offload == MTLM_OFFLOAD_ALL
            && config->offload_amount.inputs > 0 && !config->eval_only

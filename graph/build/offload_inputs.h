@@ -21,13 +21,13 @@
 
 #include "graph/build/program.h"
 
-/* Returns whether inputs of layers may travel.  A program that follows an order
- * keeps them in memory. */
-bool mtlm_offload_inputs_travel(const struct mtlm_program_config *config);
+/* Returns whether inputs of layers may be offloaded.  A program that follows an
+ * order keeps them in memory. */
+bool mtlm_offload_inputs_allowed(const struct mtlm_program_config *config);
 
 /* Makes config.offload_amount.inputs layers' inputs units, spread evenly over
  * the layers; none where slots take as much memory as the inputs.  Call if
- * inputs may travel, when all rings have their lengths. */
+ * inputs may be offloaded, when all rings have their lengths. */
 void mtlm_offload_inputs_create(struct mtlm_program *program);
 
 #endif /* MTLM_GRAPH_OFFLOAD_INPUTS_H */

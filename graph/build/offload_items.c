@@ -64,7 +64,7 @@ struct holding {
     bool zeros; /* the last change leaves zeros, or what nobody reads */
 };
 
-/* What travels at a time: a unit, or an input of one microbatch. */
+/* What is loaded or stored at a time: a unit, or an input of one microbatch. */
 struct cargo {
     bool empty; /* its pieces read as zeros, or nobody wrote them */
     int last;   /* number of the item that needs an input last */

@@ -108,7 +108,7 @@ void mtlm_offload_rings_apply(struct mtlm_program *program)
         if (config->eval_microbatches > 0)
             share_eval(program, k);
     }
-    if (mtlm_offload_inputs_travel(config))
+    if (mtlm_offload_inputs_allowed(config))
         mtlm_offload_inputs_create(program);
     mtlm_ring_life_free(life, n);
 }

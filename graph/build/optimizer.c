@@ -160,7 +160,7 @@ void mtlm_optimizer_build_sums(struct mtlm_program *program, int chunk)
 }
 
 /* All calls write one tensor and so run in program order.  The end of the model
- * comes first, where gradients are complete first.  Gradients that travel have
+ * comes first, where gradients are complete first.  Offloaded gradients have
  * their sums already. */
 static void measure_gradients(struct mtlm_program *program)
 {

@@ -11,8 +11,8 @@
  * node decides on norm, clipping, learning rate and skipping; Adam steps. */
 void mtlm_optimizer_build(struct mtlm_program *program);
 
-/* Appends the sums of gradients that travel to a disk to the list reduce of a
- * virtual stage; the sums precede the store.  Call after
+/* Appends the sums of offloaded gradients to the list reduce of a virtual
+ * stage; the sums precede the store.  Call after
  * mtlm_buckets_build_reduce(). */
 void mtlm_optimizer_build_sums(struct mtlm_program *program, int chunk);
 

@@ -17,8 +17,8 @@ struct mtlm_program;
  * worker with tensor-parallel peers has slots for two microbatches, because the
  * worker waits for the peers.  Sharing therefore delays almost no node.
  *
- * Where state travels to a disk (graph/build/offload.h), all virtual stages of
- * the rank share.
+ * Where state is offloaded (graph/build/offload.h), all virtual stages of the
+ * rank share.
  *
  * Validations always share.  Training shares with recomputation
  * (graph/build/recompute.h) or sequence parallelism, where few activations

@@ -70,12 +70,12 @@ enum mtlm_offload {
 /* How much goes to the disk with MTLM_OFFLOAD_ALL.  A bucket counts as one; the
  * buckets of word embeddings stay in memory. */
 struct mtlm_offload_amount {
-    int gradients, weights; /* buckets of a rank whose state travels, at most */
+    int gradients, weights; /* offloaded buckets of a rank, at most */
     /* Microbatches that go through a virtual stage together; 0: all.  Memory
      * holds the inputs of layers of these; each group loads the weights
      * again. */
     int group;
-    /* Recomputed layers of a rank whose inputs travel, at most; of every
+    /* Recomputed layers of a rank whose inputs are offloaded, at most; of every
      * microbatch (graph/build/offload_inputs.h). */
     int inputs;
 };
@@ -230,7 +230,7 @@ struct mtlm_bucket {
     struct mtlm_tensor *idle;
 };
 
-/* State that travels between disk and memory as one.  Of a bucket
+/* Offloaded state that is loaded and stored together.  Of a bucket
  * (graph/build/offload.h): the weights, the gradients, or moments and masters
  * of neighbours.  Of each microbatch (graph/build/offload_inputs.h): a part of
  * a layer's input. */

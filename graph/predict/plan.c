@@ -92,8 +92,8 @@ static void mark_tensor(bool *tensor, const struct mtlm_tensor *t)
         tensor[mtlm_tensor_slot(t, 0).owner->id] = true;
 }
 
-/* Marks the tensors that the host fills from a checkpoint; those that travel
- * go to their pieces instead. */
+/* Marks the tensors that the host fills from a checkpoint; offloaded ones go
+ * to their pieces instead. */
 static void mark_loaded(const struct mtlm_program *program, bool *tensor)
 {
     const int loads = program->config.loads;
@@ -378,7 +378,7 @@ double mtlm_plan_lower_bound(const struct mtlm_program_config *config, bool gpu)
     const double shards = (double) layout->tp * layout->pp;
     const double layers = floor((double) model->num_layers / layout->pp);
     /* Weight, gradient, two moments, master; one activation of each layer.  Of
-     * offloaded state, and of inputs that travel, the slots are left out. */
+     * offloaded state and offloaded inputs, the slots are left out. */
     const bool trains = !config->eval_only;
     const double value = mtlm_dtype_bytes(config->value);
     const double states = config->offload != MTLM_OFFLOAD_NONE ? 0
@@ -400,7 +400,7 @@ double mtlm_plan_lower_bound(const struct mtlm_program_config *config, bool gpu)
                    && recompute->method == MTLM_RECOMPUTE_UNIFORM
                ? fmax(1, recompute->num_layers)
                : 1);
-    const double kept = mtlm_offload_inputs_travel(config) ? 0 : trains;
+    const double kept = mtlm_offload_inputs_allowed(config) ? 0 : trains;
     const double activations = kept * value * layers * model->seq_length
                                * config->micro_batch * model->hidden_size
                                / fewer;

@@ -6,9 +6,9 @@
 /* Ends the order of nodes on tensors that the items of the lists [n] only read:
  * the weights, unless the job trains.  A StarPU with FxT keeps 32 bytes for
  * each reader since the last writer (implicit_data_deps.c there), so memory
- * would grow with every token.  Weights that travel from a host to its GPU keep
- * their order: loads write these.  All nodes must have ended.  Afterwards no node
- * may write such a tensor. */
+ * would grow with every token.  Offloaded weights of a GPU keep their order:
+ * loads write these.  All nodes must have ended.  Afterwards no node may write
+ * such a tensor. */
 void mtlm_run_fix_constants(struct mtlm_run *run,
                             const struct mtlm_items *const *list, int n);
 

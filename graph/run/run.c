@@ -134,9 +134,9 @@ static void wait_for_queue(struct mtlm_run *run)
     starpu_task_wait_for_n_submitted(2 * batch_items(run->program));
 }
 
-/* Returns the index of each microbatch's last item in a validation; with units
- * that travel, items of other microbatches lie between a microbatch's own.  The
- * caller frees the list. */
+/* Returns the index of each microbatch's last item in a validation; with
+ * offloaded units, items of other microbatches lie between a microbatch's own.
+ * The caller frees the list. */
 static int *find_ends(const struct mtlm_program *program)
 {
     const struct mtlm_items *items = &program->eval;

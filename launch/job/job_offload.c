@@ -101,7 +101,7 @@ static const char *way_of(const struct mtlm_offload_file *file)
     return mtlm_offload_file_has_rings(file) ? " by io_uring" : "";
 }
 
-/* Prints what travels. */
+/* Prints what is offloaded. */
 static void print_state(const struct mtlm_job *job)
 {
     const int gradients = count_units(job, MTLM_STORE_GRAD);

@@ -18,8 +18,8 @@ bool mtlm_options_offload_is_planned(const struct mtlm_options *options);
 char *mtlm_options_offload_dir(const struct mtlm_options *options);
 
 /* Refuses options of the other place: of a disk where ranks drive GPUs, whose
- * state travels to host memory; of host memory where they drive none.  -1 with
- * MTLM_EXIT_USAGE. */
+ * state is offloaded to host memory; of host memory where they drive none.  -1
+ * with MTLM_EXIT_USAGE. */
 int mtlm_options_offload_check_gpus(const struct mtlm_options *options,
                                     bool gpus, struct mtlm_error *err);
 

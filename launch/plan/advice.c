@@ -121,7 +121,7 @@ static void print_command(const struct command *c, FILE *out)
     fprintf(out, " --micro-batch-size %" PRId64 "\n", c->choice->micro_batch);
 }
 
-/* Returns the bytes of a parameter's moments and master; 0: they travel. */
+/* Returns the bytes of a parameter's moments and master; 0: offloaded. */
 static double moment_bytes(const struct mtlm_program_config *config)
 {
     return config->offload != MTLM_OFFLOAD_NONE ? 0

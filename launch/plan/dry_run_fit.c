@@ -12,7 +12,7 @@
 #include "runtime/comm/launcher.h"
 
 /* Returns the bytes of host memory that ranks with GPUs take on a machine; 0
- * where none of their state travels there. */
+ * where none of their state is offloaded. */
 static double host_need(const struct mtlm_dry_run_fit *fit)
 {
     return fit->on_gpus && fit->outline->plan[0].file_bytes > 0
@@ -100,7 +100,7 @@ static void print_fit_on_gpus(const struct mtlm_dry_run_fit *fit, FILE *out)
     print_advice(fit, out);
 }
 
-/* Prints whether the state that travels fits into a host's memory. */
+/* Prints whether the offloaded state fits into a host's memory. */
 static void print_host_as_described(const struct mtlm_dry_run_fit *fit,
                                     FILE *out)
 {

@@ -1,4 +1,4 @@
-/* Chooses what of a job's state travels to a disk, or from GPUs to host
+/* Chooses what of a job's state is offloaded: to a disk, or from GPUs to host
  * memory. */
 
 #include "config.h"
@@ -16,7 +16,7 @@
 #include "launch/plan/offload_choice.h"
 #include "runtime/file/offload_dir.h"
 
-/* A job whose state travels, on given machines. */
+/* A job whose state is offloaded, on given machines. */
 struct trial {
     struct mtlm_wish wish;
     const struct mtlm_hosts *hosts;
@@ -201,9 +201,9 @@ static bool moves_less(const struct trial *a, const struct trial *b)
            && (x.file <= a->hosts->disk || y.file > b->hosts->disk);
 }
 
-/* Finds what must travel while a group goes through the layers: with inputs in
- * memory and, where that takes weights, with inputs that travel.  Takes the
- * trial that reads and writes less.  Returns whether one fits. */
+/* Finds what must be offloaded while a group goes through the layers: with
+ * inputs in memory and, where that takes weights, with offloaded inputs.  Takes
+ * the trial that reads and writes less.  Returns whether one fits. */
 static bool fit_group(struct trial *t, int layers)
 {
     struct trial with = *t;
@@ -230,7 +230,7 @@ static int smaller_group(struct trial *t)
 }
 
 /* Finds the group with which the disk reads and writes least: smaller groups
- * leave room for weights and inputs, and load again what travels.  Tries
+ * leave room for weights and inputs, and load again what is offloaded.  Tries
  * smaller ones as long as they are better. */
 static bool offload_as_needed(struct trial *t, int layers)
 {
@@ -251,7 +251,7 @@ static bool offload_as_needed(struct trial *t, int layers)
     return fits;
 }
 
-/* Makes everything travel, in the largest group that fits. */
+/* Offloads everything, in the largest group that fits. */
 static bool offload_everything(struct trial *t)
 {
     do {
@@ -262,7 +262,7 @@ static bool offload_everything(struct trial *t)
     return false;
 }
 
-/* Makes gradients, weights and inputs travel; as_needed: no more than memory
+/* Offloads gradients, weights and inputs; as_needed: no more than memory
  * demands.  Returns whether the job then fits. */
 static bool offload_all(const struct mtlm_options *options, struct trial *t,
                         bool as_needed)

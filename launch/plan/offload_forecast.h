@@ -1,7 +1,7 @@
 #ifndef MTLM_OFFLOAD_FORECAST_H
 #define MTLM_OFFLOAD_FORECAST_H
 
-/* The time of an iteration whose state travels, at rates measured on this
+/* The time of an iteration with offloaded state, at rates measured on this
  * machine. */
 
 #include "graph/build/program.h"

@@ -6,7 +6,7 @@
 #include "graph/predict/outline.h"
 
 /* Prints what --offload moves between GPUs and host memory; nothing without
- * state that travels. */
+ * offloaded state. */
 void mtlm_plan_host(const struct mtlm_outline *outline, FILE *out);
 
 #endif /* MTLM_PLAN_HOST_H */

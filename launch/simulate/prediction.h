@@ -53,7 +53,7 @@ struct mtlm_prediction {
     bool timed; /* the file has times of stages, not of kernels */
 };
 
-/* Returns whether state of the job travels to a disk. */
+/* Returns whether state of the job is offloaded to a disk. */
 static inline bool mtlm_prediction_uses_disk(const struct mtlm_prediction *p)
 {
     return p->loaded_bytes + p->stored_bytes > 0;

@@ -114,8 +114,8 @@ static void add_notes(struct simulation *s)
     mtlm_cluster_notes(o, &s->cluster, s->file, s->hosts.ranks);
 }
 
-/* Refuses a job that needs more memory than a device has; where state travels,
- * than a host has. */
+/* Refuses a job that needs more memory than a device has; where state is
+ * offloaded, than a host has. */
 static int check_memory(const struct simulation *s, double need,
                         struct mtlm_error *err)
 {
@@ -151,11 +151,11 @@ static int check_memory(const struct simulation *s, double need,
 static int search_layout(struct simulation *s, struct mtlm_error *err)
 {
     const struct mtlm_options *o = s->options;
-    const int travels = mtlm_simulate_offload(
+    const int offloads = mtlm_simulate_offload(
         s->options, &s->wish, &s->cluster, s->file, &s->hosts, &s->choice, err);
 
-    if (travels != 0)
-        return travels < 0 ? -1 : 0;
+    if (offloads != 0)
+        return offloads < 0 ? -1 : 0;
     if (!s->wish.layout_free || s->cluster.timed || s->wish.order
         || o->placement == MTLM_PLACEMENT_POLICY)
         return mtlm_layout_choice_make(o, &s->wish, &s->hosts, &s->choice, NULL,
@@ -424,8 +424,8 @@ static void give_layout(struct simulation *s)
 
 /* Returns whether the job, which exceeds every layout's devices, may fit with
  * state in host memory: the plan then says so. */
-static bool may_travel(const struct mtlm_options *options,
-                       const struct mtlm_error *err)
+static bool may_offload(const struct mtlm_options *options,
+                        const struct mtlm_error *err)
 {
     return err->code == MTLM_EXIT_RESOURCE
            && options->offload != MTLM_OFFLOAD_NONE
@@ -444,7 +444,7 @@ int mtlm_simulate_plan(struct mtlm_options *options, FILE *out,
         || !mtlm_options_layout_is_free(options))
         return mtlm_dry_run(options, out, err);
     if (begin(&s, "--synthetic", err) < 0
-        || (search_layout(&s, err) < 0 && !may_travel(options, err)))
+        || (search_layout(&s, err) < 0 && !may_offload(options, err)))
         return -1;
     if (s.search.n > 0)
         give_layout(&s);

@@ -1,4 +1,4 @@
-/* --simulate with --offload: what travels on a described machine. */
+/* --simulate with --offload: what is offloaded on a described machine. */
 
 #include "config.h"
 

@@ -11,10 +11,10 @@
  * memory of their host: memory_gb for each, or --offload-memory in all.  A disk
  * has room for all state.  file: name of the cluster file.
  *
- * Returns 1 if state travels, or if no choice fits into memory: sets *hosts to
- * these hosts, and *choice.  Returns 0 if nothing travels, with *hosts and
- * *choice as they were.  Returns -1 (MTLM_EXIT_USAGE) if the file has no disk
- * that the options need, or if an option has no model of a disk. */
+ * Returns 1 if state is offloaded, or if no choice fits into memory: sets
+ * *hosts to these hosts, and *choice.  Returns 0 if nothing is offloaded, with
+ * *hosts and *choice as they were.  Returns -1 (MTLM_EXIT_USAGE) if the file
+ * has no disk that the options need, or if an option has no model of a disk. */
 int mtlm_simulate_offload(struct mtlm_options *options, struct mtlm_wish *wish,
                           const struct mtlm_cluster *cluster, const char *file,
                           struct mtlm_hosts *hosts, struct mtlm_choice *choice,

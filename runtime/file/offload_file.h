@@ -13,9 +13,9 @@
  * (runtime/file/block_file.h).
  *
  * A piece begins at a multiple of MTLM_OFFLOAD_ALIGN bytes.  Consecutive pieces
- * lie in memory as they lie in the file, and travel as one.  Each piece has a
- * checksum (XXH3-64), which a read verifies.  A piece that nobody has written
- * reads as zeros, without a call of the system.
+ * lie in memory as they lie in the file, and are moved together.  Each
+ * piece has a checksum (XXH3-64), which a read verifies.  A piece that nobody
+ * has written reads as zeros, without a call of the system.
  *
  * Threads may use different pieces of a file at the same time. */
 struct mtlm_offload_file;

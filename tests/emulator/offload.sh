@@ -14,7 +14,7 @@ mini=(--model gpt-tiny --num-layers 4 --hidden-size 32 --num-attention-heads 4
     --eval-iters 0 --log-interval 1 --log-format megatron --weight-hash)
 
 # offloads NAME HASH WHAT OPTION...: ranks with a GPU each, whose state WHAT
-# travels; the weights have that hash, and no GPU holds more than planned.
+# is offloaded; the weights have that hash, and no GPU holds more than planned.
 offloads() {
     local name=$1 hash=$2 what=$3
     shift 3
@@ -47,7 +47,7 @@ same 'P1' "${mini[@]}"
 # What is enqueued takes its time.
 MTLM_DOUBLE_DELAY_US=200 same 'bf16, slow copies' "${mini[@]}" --bf16
 layout 1 2
-# With so many microbatches inputs of layers travel, too.
+# With so many microbatches inputs of layers are offloaded, too.
 inputs=("${mini[@]}" "${parallel[@]}" --hidden-size 64 --global-batch-size 12
     --train-iters 2)
 on_gpus 2
@@ -135,7 +135,7 @@ well 1 --load host.dir --train-iters 3 --weight-hash
 well 1 --load gpu.dir --train-iters 3 --weight-hash --offload all
 [ "$(weight_hash out)" = "$whole" ] || fail "to host memory: $(cat out)"
 
-# Evaluation and text: weights travel, which no node writes.
+# Evaluation and text: weights are offloaded, which no node writes.
 seq 2000 >text
 "${builddir:-.}/mtlm-preprocess" --input text --output-prefix data \
     --tokenizer-type byte >said 2>&1 || fail "no data: $(cat said)"

@@ -349,8 +349,8 @@ static double memory_with(const struct mtlm_program_config *config,
     return bytes;
 }
 
-/* Memory has slots, and larger parameters where this takes less; what travels
- * is every other moment once each way. */
+/* Memory has slots, and larger parameters where this takes less; the disk moves
+ * every other moment once each way. */
 static void test_the_plan_counts_slots_and_traffic(void **state)
 {
     struct mtlm_program_config config = small_config(1, 1, 2);

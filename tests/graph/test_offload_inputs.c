@@ -20,7 +20,7 @@
 
 enum { ITERATIONS = 3 };
 
-/* A layout, a way to recompute, and what travels. */
+/* A layout, a way to recompute, and what is offloaded. */
 struct scene {
     int tp, pp, dp, virtual_stages, layers, microbatches;
     int parts, workers;
@@ -40,7 +40,7 @@ struct scene {
 
 /* Layers are stages of their own; stages have several layers, some of them not
  * recomputed; groups are smaller than an iteration; neighbours share a rank;
- * other state travels or stays. */
+ * other state is offloaded or stays. */
 static const struct scene scenes[] = {
     {1, 1, 1, 4, 4, 6, 1, 1, 0, UNIFORM(1), {0, 0, 0, INT_MAX}},
     {1, 1, 1, 4, 4, 6, 1, 2, 0, UNIFORM(1), {INT_MAX, INT_MAX, 0, INT_MAX}},
@@ -217,8 +217,8 @@ static struct mtlm_plan plan_of(struct mtlm_program_config config,
 }
 
 /* L layers are stages of one rank, and m microbatches a group: m + 3 of their
- * L m inputs have a slot; the others travel both ways.  The file has room for
- * all. */
+ * L m inputs have a slot; the others are stored and loaded.  The file has room
+ * for all. */
 static void test_the_plan_counts_slots_and_traffic(void **state)
 {
     enum { L = 6, M = 8 };

@@ -1,5 +1,5 @@
-/* Rings of a job whose layers travel: messages of a large group never fill
- * their slots for good, and a group takes few slots. */
+/* Rings of a job whose layers are offloaded: messages of a large group never
+ * fill their slots for good, and a group takes few slots. */
 
 #include "config.h"
 

@@ -70,7 +70,7 @@ if full_tier; then
     # A strict order leaves inputs in memory.
     everything='moments.*, gradients of .* weights of' same 'strict' 2 \
         "${gpt[@]}" --schedule 1f1b --schedule-mode strict "${parallel[@]}"
-    # Inputs travel from stages of several layers.
+    # Inputs are offloaded from stages of several layers.
     deep=("${gpt[@]}" --num-layers 8)
     same 'messages as tasks' 2 "${deep[@]}" --comm-node task "${parallel[@]}"
     STARPU_SCHED=random same 'random' 2 "${deep[@]}" "${parallel[@]}"
@@ -148,7 +148,7 @@ done
 job 1 "${wide[@]}" --offload-memory 2e6
 [ "$rc" -eq 6 ] || fail "auto, 2 MB: $rc, $(cat out err)"
 
-# Many samples: inputs of layers travel before weights do.
+# Many samples: inputs of layers are offloaded before weights.
 many=(--num-layers 8 --hidden-size 256 --seq-length 128 --global-batch-size 32
     --train-iters 2 --weight-hash)
 for model in gpt-tiny bert-tiny; do
