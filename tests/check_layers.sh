@@ -6,8 +6,8 @@
 #   models -> runtime/base, runtime/file
 #   tests, perf -> everything                 nothing -> launch, tests, perf
 #
-# Within a folder a room uses itself and the rooms before it in the list below.
-# Files at the top of a folder count as the room ".".
+# A subfolder uses itself and the subfolders of its folder before it in the list
+# below.  Files at the top of a folder count as the subfolder ".".
 #
 # StarPU is named only in runtime/, codelets/codelet.[ch] and graph/run/; MPI
 # and NCCL only in runtime/.
@@ -27,8 +27,8 @@ launch   graph codelets models runtime
 tests    launch graph codelets models runtime perf
 perf     launch graph codelets models runtime tests
 '
-# A folder, and its rooms from the lowest to the highest.
-rooms='
+# A folder, and its subfolders from the lowest to the highest.
+subfolders='
 runtime  base file amx machine policies comm disk virtual
 models   . text task weights
 codelets . cudnn attention
@@ -51,7 +51,7 @@ sources() {
     grep -lE '^#!.*python' launch/* perf/* perf/policies/* 2>/dev/null || :
 }
 
-sources | sort -u | FOLDERS=$folders ROOMS=$rooms awk '
+sources | sort -u | FOLDERS=$folders SUBFOLDERS=$subfolders awk '
 BEGIN {
     lines = split(ENVIRON["FOLDERS"], line, "\n")
     for (i = 1; i <= lines; i++) {
@@ -61,7 +61,7 @@ BEGIN {
         for (j = 1; j <= words; j++)
             allowed[word[1], word[j]] = 1
     }
-    lines = split(ENVIRON["ROOMS"], line, "\n")
+    lines = split(ENVIRON["SUBFOLDERS"], line, "\n")
     for (i = 1; i <= lines; i++) {
         words = split(line[i], word, " ")
         for (j = 2; j <= words; j++)
@@ -82,15 +82,15 @@ function folder_of(path)
 }
 
 # The directory of path below its folder, "." at the top.
-function room_of(path)
+function subfolder_of(path)
 {
     if (!sub(/\/[^\/]*$/, "", path) || !sub(/^[^\/]*\//, "", path))
         return "."
     return path
 }
 
-# file uses path: is it lower, or in the same room?
-function use(path,    to, room)
+# file uses path: is it lower, or in the same subfolder?
+function use(path,    to, subfolder)
 {
     to = folder_of(path)
     if (!((from, to) in allowed)) {
@@ -102,11 +102,12 @@ function use(path,    to, room)
         wrong("models/ may not use " path)
     if (from != to || everything)
         return
-    room = room_of(path)
-    if (!((from, room) in height))
-        wrong("unknown room: " path)
-    else if (height[from, room] > height[from, room_of(file)])
-        wrong("room " room_of(file) " may not use the higher room: " path)
+    subfolder = subfolder_of(path)
+    if (!((from, subfolder) in height))
+        wrong("unknown subfolder: " path)
+    else if (height[from, subfolder] > height[from, subfolder_of(file)])
+        wrong("subfolder " subfolder_of(file) \
+              " may not use the higher subfolder: " path)
 }
 
 function include(name)
@@ -181,8 +182,9 @@ function read_python()
     }
     everything = from == "tests" || from == "perf"
     if (file ~ /\.(c|h|cu|cuh)$/ && !everything \
-        && !((from, room_of(file)) in height) && file !~ /^runtime\/include\//)
-        wrong("a source in an unknown room")
+        && !((from, subfolder_of(file)) in height) \
+        && file !~ /^runtime\/include\//)
+        wrong("a source in an unknown subfolder")
     while ((getline text < file) > 0) {
         number++
         if (file ~ /\.(c|h|cu|cuh)$/)

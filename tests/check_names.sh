@@ -2,9 +2,9 @@
 # One name, one thing, in the sources of the product:
 #
 #   - No tag (struct, enum, union) is defined twice.
-#   - A function that a header declares begins with mtlm_<module>, mtlm_<room> or
-#     mtlm_<tag>.  The module is the file or its plural, the tag a type that the
-#     header names.
+#   - A function that a header declares begins with mtlm_<module>,
+#     mtlm_<subfolder> or mtlm_<tag>.  The module is the file or its plural, the
+#     tag a type that the header names.
 #   - No two headers share an include guard: a source would lose the second one.
 #
 # Usage: tests/check_names.sh [TREE]
@@ -39,13 +39,13 @@ function check_function(name,    i)
 {
     if (begins(name, module))
         return
-    for (i = 1; i <= n_rooms; i++)
-        if (begins(name, room[i]))
+    for (i = 1; i <= n_subfolders; i++)
+        if (begins(name, subfolder[i]))
             return
     for (i = 1; i <= n_tags; i++)
         if (begins(name, tag[i]))
             return
-    wrong("mtlm_" name "() names neither module, room nor type")
+    wrong("mtlm_" name "() names neither module, subfolder nor type")
 }
 
 {
@@ -58,9 +58,9 @@ function check_function(name,    i)
     sub(/\.[a-z]+$/, "", module)
     sub(/_private$/, "", module)
     # The directories between the folder and the file.
-    n_rooms = split(file, room, "/") - 1
-    for (i = 1; i <= n_rooms; i++)
-        sub(/s$/, "", room[i])
+    n_subfolders = split(file, subfolder, "/") - 1
+    for (i = 1; i <= n_subfolders; i++)
+        sub(/s$/, "", subfolder[i])
     while ((getline text < file) > 0) {
         # The guard is the first name that a header asks for.
         if (file ~ /\.(h|cuh)$/ && guard == "" && text ~ /^#ifndef /) {

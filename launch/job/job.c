@@ -1,5 +1,5 @@
-/* Quantities of a job that several rooms read: microbatches, and the share of a
- * core that the communication thread takes. */
+/* Quantities of a job that several subfolders read: microbatches, and the share
+ * of a core that the communication thread takes. */
 #include "config.h"
 
 #include "launch/job/job.h"

@@ -1,8 +1,8 @@
 #ifndef MTLM_JOB_H
 #define MTLM_JOB_H
 
-/* A job: everything a training run holds, and quantities that several rooms
- * read.  Each job_*.h declares one step of the start. */
+/* A job: everything a training run holds, and quantities that several
+ * subfolders read.  Each job_*.h declares one step of the start. */
 
 #include "graph/predict/choose.h"
 #include "graph/run/run.h"
