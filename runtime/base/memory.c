@@ -42,8 +42,10 @@ void *mtlm_grow(void *array, size_t *room, size_t n, size_t size)
     if (array && n <= *room)
         return array;
     grown = reallocarray(array, more, size);
-    if (!grown && more > n) {
-        more = n;
+    /* With n alone, an array that grows by one element at a time would be moved
+     * for each. */
+    while (!grown && more > n) {
+        more = n + (more - n) / 2;
         grown = reallocarray(array, more, size);
     }
     if (grown)

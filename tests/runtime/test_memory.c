@@ -144,9 +144,30 @@ static void *make_room_that_just_fits(void)
 
     allow_memory(n + (32 << 20));
     array = mtlm_make_room(NULL, &room, n, 1);
-    if (room != n)
+    if (room < n)
         _exit(98);
     array[n - 1] = 1;
+    return array;
+}
+
+/* Grows an array by one element at a time until there is no memory. */
+static void *grow_to_the_last_memory(void)
+{
+    const size_t size = 4096;
+    size_t room = 0, before = 0, growths = 0, n = 0;
+    char *array = NULL, *grown;
+
+    allow_memory(64 << 20);
+    while ((grown = mtlm_grow(array, &room, n + 1, size))) {
+        array = grown;
+        n++;
+        growths += room != before;
+        before = room;
+    }
+    if (n * size < 32 << 20)
+        _exit(98);
+    if (growths > 200)
+        _exit(97);
     return array;
 }
 
@@ -157,6 +178,7 @@ static void test_an_array_may_take_the_last_memory(void **state)
     skip(); /* sanitizers need address space of their own */
 #endif
     assert_int_equal(code_of(make_room_that_just_fits), 0);
+    assert_int_equal(code_of(grow_to_the_last_memory), 0);
 }
 
 static void test_text_is_formatted_whole(void **state)
