@@ -151,7 +151,7 @@ static int run_warn_without_memory(const void *arg)
     return 5;
 }
 
-static void test_a_warning_without_memory_is_cut_and_ends_no_job(void **state)
+static void test_a_warning_without_memory_ends_no_job(void **state)
 {
     char text[256];
     int status;
@@ -175,7 +175,7 @@ int main(void)
         cmocka_unit_test(test_what_a_file_says_moves_no_cursor),
         cmocka_unit_test(test_a_fatal_error_says_where_and_calls_the_hook),
         cmocka_unit_test(test_a_warning_is_a_line_and_the_job_goes_on),
-        cmocka_unit_test(test_a_warning_without_memory_is_cut_and_ends_no_job),
+        cmocka_unit_test(test_a_warning_without_memory_ends_no_job),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
