@@ -111,7 +111,8 @@ def former_rows(path):
 
 def newest_row(seeds, name, former, ran):
     """What the reader did last, here or by the row of the page; or None.  ran:
-    whether it ran this time.  If not, a row of the same day may be newer."""
+    whether it ran this time.  If not, a row of the same day may be newer: of the
+    two, the one with a finding counts."""
     path = os.path.join(seeds, name + ".json")
     if not os.path.exists(path):
         return former
@@ -119,7 +120,8 @@ def newest_row(seeds, name, former, ran):
         r = json.load(file)
     if former:
         date = former.split(" | ")[1]
-        if date > r["date"] or (date == r["date"] and not ran):
+        if date > r["date"] or (date == r["date"] and not ran and (
+                "**yes**" in former or not r["code"])):
             return former
     return (f"| {name} | {r['date']} | {r['length']} | {r['runs']} | "
             f"{r['seconds']:.0f} | {r['covered']} | "

@@ -99,14 +99,25 @@ class Run(unittest.TestCase):
         with open(path, encoding="utf-8") as file:
             self.assertIn(row, file.readlines())
 
-    def test_page_keeps_a_finding_of_another_build_on_the_same_day(self):
-        self.run_readers("./fuzz", "seeds", "idx")
-        with open(os.path.join(self.work, "seeds", "idx.json"),
+    def write_row(self, name, findings):
+        """A page with a row of the day on which the reader ran last."""
+        with open(os.path.join(self.work, "seeds", name + ".json"),
                   encoding="utf-8") as file:
             date = json.load(file)["date"]
         path = os.path.join(self.work, "pages", "fuzz.md")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(f"| idx | {date} | 512 | 77 | 151 | 115 | **yes** |\n")
+            file.write(f"| {name} | {date} | 512 | 77 | 151 | 115 | "
+                       f"{findings} |\n")
+
+    def test_page_has_a_finding_of_this_build_on_the_same_day(self):
+        self.run_readers("./fuzz", "seeds", "llmc")
+        self.write_row("llmc", "0")
+        self.run_readers("--write", "pages", "./fuzz", "seeds", "idx")
+        self.assertEqual(self.page()["llmc"][4], "**yes**")
+
+    def test_page_keeps_a_finding_of_another_build_on_the_same_day(self):
+        self.run_readers("./fuzz", "seeds", "idx")
+        self.write_row("idx", "**yes**")
         self.run_readers("--write", "pages", "./fuzz", "seeds", "llmc")
         self.assertEqual(self.page()["idx"][4], "**yes**")
         self.run_readers("--write", "pages", "./fuzz", "seeds", "idx")
