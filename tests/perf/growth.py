@@ -95,6 +95,7 @@ class Rounds(unittest.TestCase):
 
 class Kept(unittest.TestCase):
     def test_a_size_is_measured_anew_with_a_changed_program_only(self):
+        """mtlm-preprocess has no part in a run."""
         point, runs = AXES["nodes"].points[0], []
 
         def measure(*_):
@@ -109,8 +110,12 @@ class Kept(unittest.TestCase):
                 with open(binary, "w", encoding="ascii") as file:
                     file.write(text)
                 os.utime(binary, (number // 3, number // 3))
+                with open(os.path.join(work, "mtlm-preprocess"), "a",
+                          encoding="ascii") as file:
+                    file.write("changed")
                 self.assertEqual(
-                    script.kept(program, os.path.join(work, "run"), point),
+                    script.kept(program, program.digest(),
+                                os.path.join(work, "run"), point),
                     {"ms": row})
 
 
