@@ -68,20 +68,24 @@ class Script(unittest.TestCase):
         return trainer, tokens
 
     def test_another_pretraining_is_followed_by_other_runs_of_a_task(self):
-        """The language does not begin anew."""
-        runs = "stories", "mnli-untrained", "mnli"
+        """The language does not begin anew, nor a pretraining of before."""
+        tasks = "mnli-untrained", "mnli"
         with tempfile.TemporaryDirectory() as work:
             self.make_programs(work)
-            for number, begun in ("20", ("language", *runs)), ("40", runs), (
-                    "40", ()), ("20", runs):
+            for number, begun in (
+                    ("20", ["language", "stories-20", *tasks]),
+                    ("40", ["stories-40", *tasks]), ("40", []),
+                    ("20", list(tasks))):
                 done = self.learn(work, "language", "mnli", "--pretraining",
                                   number, programs=work)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 said = [line[4:] for line in done.stdout.split("\n")
                         if line.startswith("... ")]
                 self.assertEqual(
-                    [name for name in said if name in ("language", *runs)],
-                    list(begun))
+                    [name for name in said
+                     if name in tasks
+                     or name.startswith(("language", "stories"))],
+                    begun)
 
     def test_changed_programs_take_nothing_of_the_programs_before(self):
         """The four trainings begin anew, with a new folder of --save."""
