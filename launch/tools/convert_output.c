@@ -184,6 +184,17 @@ static int move_all(const struct mtlm_convert_output *output)
     return -1;
 }
 
+/* Keeps errno. */
+static bool is_there(const char *path)
+{
+    const int reason = errno;
+    struct stat there;
+    const bool is = lstat(path, &there) == 0;
+
+    errno = reason;
+    return is;
+}
+
 int mtlm_convert_output_commit(const struct mtlm_convert_output *output,
                                struct mtlm_error *err)
 {
@@ -195,7 +206,7 @@ int mtlm_convert_output_commit(const struct mtlm_convert_output *output,
         return 0;
     if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR)
         return refuse_occupied(output->path, err);
-    if (output->inside)
+    if (output->inside || is_there(output->path))
         return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be written: %s",
                               output->path, strerror(errno));
     return mtlm_disk_cannot_make(output->path, err);

@@ -1,6 +1,6 @@
 /* The directories of a job whose start fails; directories that cannot be read
  * to their end, which are not taken for empty ones; and what an export says
- * whose files are gone. */
+ * that fails. */
 #include "config.h"
 
 #include <dirent.h>
@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include "launch/tools/convert_output.h"
 #include "runtime/base/memory.h"
 #include "runtime/file/dir_lock.h"
+#include "runtime/file/disk.h"
 #include "tests/models/files.h"
 
 static int failure; /* errno that readdir() fails with; 0: the system answers */
@@ -143,6 +145,45 @@ static void test_a_directory_that_is_there_is_written_not_made(void **state)
     fail_export("new", false, "cannot be made: No such file or directory");
 }
 
+static int calls; /* that the disk has noted */
+
+/* Before the rename are open() and fsync(): of the temporary directory. */
+static void forbid_files_after_two_calls(void)
+{
+    struct rlimit limit;
+
+    if (++calls != 2)
+        return;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+static void test_a_directory_that_has_its_name_is_written_not_made(void **state)
+{
+    const struct mtlm_shards shards = {0};
+    struct mtlm_convert_output output = {.path = files_path("named"),
+                                         .shards = &shards};
+    struct mtlm_error err;
+    struct rlimit limit;
+    int rc;
+
+    (void) state;
+    assert_int_equal(mtlm_convert_output_claim(&output, 1, &err), 0);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    mtlm_disk_on_call(forbid_files_after_two_calls);
+    rc = mtlm_convert_output_commit(&output, &err);
+    mtlm_disk_on_call(NULL);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(rc, -1);
+    assert_int_equal(err.code, MTLM_EXIT_IO);
+    assert_non_null(
+        strstr(err.text, "named: cannot be written: Too many open files"));
+    assert_int_equal(rmdir(output.path), 0);
+    mtlm_convert_output_discard(&output);
+    free(output.temporary);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +191,8 @@ int main(void)
         cmocka_unit_test(test_a_new_directory_goes),
         cmocka_unit_test(test_a_directory_that_is_read_in_part_is_not_empty),
         cmocka_unit_test(test_a_directory_that_is_there_is_written_not_made),
+        cmocka_unit_test(
+            test_a_directory_that_has_its_name_is_written_not_made),
     };
 
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
