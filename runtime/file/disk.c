@@ -150,6 +150,13 @@ char *mtlm_disk_resolve_link(const char *path)
     return target ? target : mtlm_strdup(path);
 }
 
+/* The target may be writable in a directory that is not. */
+bool mtlm_disk_is_in_place(const char *path, const char *target, int reason)
+{
+    return strcmp(path, target) != 0
+           && (reason == EACCES || reason == EPERM || reason == EROFS);
+}
+
 int mtlm_disk_write(int fd, const void *data, size_t bytes)
 {
     const char *p = data;

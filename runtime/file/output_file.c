@@ -47,6 +47,25 @@ static void open_temporary(struct mtlm_output_file *file)
     }
 }
 
+/* Opens what the bytes go to.  Where that fails, fd is -1, with errno, and
+ * there is no temporary file. */
+static void open_file(struct mtlm_output_file *file)
+{
+    const bool replaced = mtlm_disk_is_replaced(file->path);
+    int reason;
+
+    if (replaced)
+        open_temporary(file);
+    if (file->fd >= 0)
+        return;
+    reason = errno;
+    free(file->temporary);
+    file->temporary = NULL;
+    errno = reason;
+    if (!replaced || mtlm_disk_is_in_place(file->name, file->path, reason))
+        file->fd = mtlm_disk_open(file->path, O_WRONLY | O_CREAT | O_TRUNC);
+}
+
 struct mtlm_output_file *mtlm_output_file_create(const char *path,
                                                  struct mtlm_error *err)
 {
@@ -55,14 +74,9 @@ struct mtlm_output_file *mtlm_output_file_create(const char *path,
     file->name = mtlm_strdup(path);
     file->path = mtlm_disk_resolve_link(path);
     file->fd = -1;
-    if (mtlm_disk_is_replaced(file->path))
-        open_temporary(file);
-    else
-        file->fd = mtlm_disk_open(file->path, O_WRONLY | O_CREAT | O_TRUNC);
+    open_file(file);
     if (file->fd < 0) {
         failed(file, "create", err);
-        free(file->temporary);
-        file->temporary = NULL;
         mtlm_output_file_destroy(file);
         return NULL;
     }

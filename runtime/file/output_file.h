@@ -7,7 +7,9 @@
 
 /* An output file appears under its name whole, or not at all: the data goes to
  * a temporary file beside it.  A device or a pipe is written to instead; of a
- * link, the file that the link names is replaced or made.  Every failure is
+ * link, the file that the link names is replaced or made.  That file is written
+ * in place where its directory refuses new files, and where a link of the
+ * system, such as /dev/stdout, is in the chain of links.  Every failure is
  * MTLM_EXIT_IO with file and reason.  A program that writes should ignore
  * SIGXFSZ. */
 struct mtlm_output_file;

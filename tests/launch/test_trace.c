@@ -23,6 +23,7 @@
 #include "launch/trace/export/whole_file.h"
 #include "launch/trace/node.h"
 #include "runtime/base/memory.h"
+#include "runtime/file/output_file.h"
 #include "tests/file_limit.h"
 #include "trace_dir.h"
 
@@ -307,8 +308,9 @@ static bool override_modes(bool on)
 
 static void test_a_file_in_a_closed_directory_is_written_by_a_link(void **state)
 {
-    char *closed, *file, *link, *text;
-    int direct, linked;
+    char *closed, *file, *link, *text[2];
+    int direct, linked, output[2];
+    struct mtlm_error err;
 
     (void) state;
     assert_int_equal(mkdir(trace_dir, 0777), 0);
@@ -322,13 +324,20 @@ static void test_a_file_in_a_closed_directory_is_written_by_a_link(void **state)
     assert_true(override_modes(false));
     direct = mtlm_whole_file_write(file, write_word, "other");
     linked = mtlm_whole_file_write(link, write_word, "new");
+    text[0] = trace_dir_read("closed/file");
+    output[0] = mtlm_output_file_write_text(file, "other", &err);
+    output[1] = mtlm_output_file_write_text(link, "output", &err);
+    text[1] = trace_dir_read("closed/file");
     assert_true(override_modes(true));
     assert_int_equal(chmod(closed, 0777), 0);
     assert_int_equal(direct, EACCES);
     assert_int_equal(linked, 0);
-    text = trace_dir_read("closed/file");
-    assert_string_equal(text, "new");
-    free(text);
+    assert_int_equal(output[0], -1);
+    assert_int_equal(output[1], 0);
+    assert_string_equal(text[0], "new");
+    assert_string_equal(text[1], "output");
+    for (int i = 0; i < 2; i++)
+        free(text[i]);
     free(link);
     free(file);
     free(closed);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "launch/trace/export/whole_file.h"
@@ -48,23 +47,15 @@ static int replace(const char *path, mtlm_whole_file_writer *write,
     return error;
 }
 
-/* Whether a directory refuses new files. */
-static bool is_refusal(int error)
-{
-    return error == EACCES || error == EPERM || error == EROFS;
-}
-
 int mtlm_whole_file_write(const char *path, mtlm_whole_file_writer *write,
                           const void *what)
 {
     char *target = mtlm_disk_resolve_link(path);
-    const bool is_link = strcmp(target, path) != 0;
     const bool replaced = mtlm_disk_is_replaced(target);
     int error =
         replaced ? replace(target, write, what) : write_to(target, write, what);
 
-    /* The file may be writable in a directory that is not. */
-    if (replaced && is_link && is_refusal(error))
+    if (replaced && mtlm_disk_is_in_place(path, target, error))
         error = write_to(target, write, what);
     free(target);
     return error;
