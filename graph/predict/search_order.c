@@ -14,6 +14,7 @@
 #include "graph/predict/evaluated_order.h"
 #include "graph/predict/hold.h"
 #include "graph/predict/late.h"
+#include "graph/predict/limits.h"
 #include "graph/predict/search.h"
 #include "graph/predict/search_order.h"
 #include "graph/predict/stage_kind.h"
@@ -29,6 +30,7 @@ enum { NEVER, WAITS, POLICIES };
 
 struct order_search {
     bool wanted[POLICIES]; /* searched for */
+    bool ignores_given;    /* the share of MTLM_HOLD does not count */
     double most_memory;    /* as mtlm_ring_memory() counts */
     struct mtlm_found_orders orders[POLICIES];
 };
@@ -40,7 +42,8 @@ enum { MOST_KNOWN = 8 };
 struct follower {
     const struct mtlm_program_config *config;
     const struct mtlm_evaluate *pipeline;
-    bool waits; /* workers may wait for messages */
+    bool waits;         /* workers may wait for messages */
+    bool ignores_given; /* as in struct order_search */
     /* Evaluations without waits, by how late messages are. */
     struct {
         double more, seconds;
@@ -87,6 +90,19 @@ static double evaluate_never(struct follower *f, double more)
     return seconds;
 }
 
+/* Sets the shares of the hold rule that are evaluated, and returns how many. */
+static int searched_shares(const struct follower *f,
+                           double share[MTLM_HOLD_SEARCHED])
+{
+    const int n = mtlm_hold_searched_shares(f->config, f->waits, share);
+
+    if (!f->ignores_given || !f->waits || mtlm_program_is_chained(f->config))
+        return n;
+    share[0] = 0;
+    share[1] = MTLM_HOLD_SHARE;
+    return 2;
+}
+
 /* Returns the seconds of an iteration whose messages take `more` seconds more
  * than given, on average. */
 static double evaluate_follower(void *arg, double more)
@@ -94,7 +110,7 @@ static double evaluate_follower(void *arg, double more)
     struct follower *f = arg;
     const struct mtlm_evaluate late = mtlm_late_pipeline(f->pipeline, more);
     double share[MTLM_HOLD_SEARCHED], seconds = INFINITY;
-    const int n = mtlm_hold_searched_shares(f->config, f->waits, share);
+    const int n = searched_shares(f, share);
 
     for (int i = 0; i < n; i++)
         seconds =
@@ -111,7 +127,9 @@ static void evaluate(const struct mtlm_program_config *config,
 {
     struct mtlm_work work = mtlm_work_create(config);
     const double forward = mtlm_evaluate_shortest_forward(&work.pipeline);
-    struct follower follower = {.config = config, .pipeline = &work.pipeline};
+    struct follower follower = {.config = config,
+                                .pipeline = &work.pipeline,
+                                .ignores_given = s->ignores_given};
 
     for (int i = 0; i < POLICIES; i++) {
         if (!s->wanted[i])
@@ -410,7 +428,8 @@ static void try_own(const struct mtlm_program_config *config,
     struct mtlm_evaluation e;
 
     s->most_memory = mtlm_ring_memory(config);
-    work.pipeline.hold = mtlm_hold_searched();
+    work.pipeline.hold =
+        s->ignores_given ? MTLM_HOLD_SHARE : mtlm_hold_searched();
     e = mtlm_evaluate(&work.pipeline);
     mtlm_evaluated_order(&e, &boxes, &order);
     note(config, join_pieces(&boxes, &order, 0), MTLM_FOLLOW_HINT, s);
@@ -423,11 +442,11 @@ static void try_own(const struct mtlm_program_config *config,
     mtlm_work_free(&work);
 }
 
-bool mtlm_search_order_own(const struct mtlm_program_config *config,
+bool mtlm_search_order_own(const struct mtlm_program_config *config, bool waits,
                            struct mtlm_found_order *windows,
                            struct mtlm_found_order *found)
 {
-    struct order_search s = {.wanted[WAITS] = true};
+    struct order_search s = {.wanted[WAITS] = true, .ignores_given = !waits};
     struct mtlm_program_config one = *config;
     struct mtlm_found_order all[POLICIES];
 

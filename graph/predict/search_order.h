@@ -42,9 +42,11 @@ void mtlm_search_order_both(const struct mtlm_program_config *config,
 
 /* Like mtlm_search_order(), for the windows of a config whose schedule is not
  * searched.  The orders are the one that the windows make by evaluation and the
- * published one, both as priorities, in the memory of the windows.  Workers
- * wait for messages.  Returns false, too, if B and W are one. */
-bool mtlm_search_order_own(const struct mtlm_program_config *config,
+ * published one, both as priorities, in the memory of the windows.  Both are
+ * compared as if workers may wait for messages.  waits: the policy has the hold
+ * rule; without it, MTLM_HOLD does not count.  Returns false, too, if B and W
+ * are one. */
+bool mtlm_search_order_own(const struct mtlm_program_config *config, bool waits,
                            struct mtlm_found_order *windows,
                            struct mtlm_found_order *found);
 

@@ -255,7 +255,8 @@ static void try_schedule(struct program_search *s,
         mtlm_ring_memory(&own) <= config->act_mem * (1 + MTLM_MEMORY_ROUNDING);
     own.act_mem = 0;
     own.activation.stage = NULL;
-    if (enough && mtlm_search_order_own(&own, &windows, &found))
+    if (enough
+        && mtlm_search_order_own(&own, s->search->waits, &windows, &found))
         note(s, config, found.order, MTLM_FOLLOW_HINT);
     try_published(s, config, published);
 }

@@ -204,7 +204,7 @@ void mtlm_order_choice_places(struct mtlm_options *options,
         || config->weight_staleness > 0
         || config->schedule->sizing == MTLM_SIZING_SEARCH
         || mtlm_options_schedule_follows(options)
-        || !mtlm_search_order_own(config, &windows, &found))
+        || !mtlm_search_order_own(config, true, &windows, &found))
         return;
     if (wish->machine.cluster
         && !mtlm_search_program_allows(&programs, config, &found)) {

@@ -394,11 +394,15 @@ static void test_a_given_share_replaces_the_choice(void **state)
     const struct mtlm_stage_cost machine = {.cluster = &cluster,
                                             .slow_rank = -1};
     const struct mtlm_program_config config = small_config(1, 4, 8);
+    const struct mtlm_box_order order = {0};
+    struct mtlm_program_config chained = config;
     struct mtlm_window window[SCENE_MOST];
     struct mtlm_evaluate pipeline;
     struct scene s;
 
     (void) state;
+    chained.order = &order;
+    chained.follow = MTLM_FOLLOW_STRICT;
     scene_create(&s, 4, 8, 2, 1, times[2], thousandth);
     scene_slow_down(&s, 1);
     pipeline = pipeline_of(&s, mtlm_schedule_find("zb-v"), 1, window);
@@ -414,6 +418,9 @@ static void test_a_given_share_replaces_the_choice(void **state)
                          last + 1);
         assert_float_equal(searched[last], share, 0);
         assert_int_equal(mtlm_hold_searched_shares(&config, false, searched),
+                         1);
+        assert_float_equal(searched[0], 0, 0);
+        assert_int_equal(mtlm_hold_searched_shares(&chained, true, searched),
                          1);
         assert_float_equal(searched[0], 0, 0);
         assert_float_equal(seconds_of(&pipeline, share), seconds, rounding);

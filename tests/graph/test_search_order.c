@@ -145,20 +145,28 @@ static double seconds_with(const struct mtlm_program_config *config,
     return seconds;
 }
 
-/* The same pipeline.  Workers that always wait as MTLM_HOLD says may take
+/* Stages of equal times, with the windows of a search. */
+static struct mtlm_program_config equal_scene(struct mtlm_stage_times *times)
+{
+    struct mtlm_program_config config = search_scene_create(times, 2);
+
+    for (int k = 0; k < times->stages; k++)
+        times->forward[k] = times->backward[k] = times->weight[k] = .5;
+    times->hop = 0;
+    config.act_mem = 4 * search_scene_two(&config);
+    mtlm_search_schedule(&config, MTLM_KINDS_GIVEN, &no_machine);
+    return config;
+}
+
+/* Workers that always wait as MTLM_HOLD says may take
  * longer than without waits. */
 static void test_a_given_share_is_the_only_one(void **state)
 {
     static const double shares[] = {0, .001, 10};
     struct mtlm_stage_times times;
-    struct mtlm_program_config config = search_scene_create(&times, 2);
+    struct mtlm_program_config config = equal_scene(&times);
 
     (void) state;
-    for (int k = 0; k < times.stages; k++)
-        times.forward[k] = times.backward[k] = times.weight[k] = .5;
-    times.hop = 0;
-    config.act_mem = 4 * search_scene_two(&config);
-    mtlm_search_schedule(&config, MTLM_KINDS_GIVEN, &no_machine);
     for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
         struct mtlm_found_order windows, order;
         char text[16];
@@ -192,14 +200,49 @@ static void test_places_tell_messages_apart_that_arrive_together(void **state)
         times.forward[k] = times.backward[k] = times.weight[k] = 1;
     times.hop = 1e-3;
     config.schedule = mtlm_schedule_find("zb-h1");
-    assert_true(mtlm_search_order_own(&config, &windows, &order));
+    assert_true(mtlm_search_order_own(&config, true, &windows, &order));
     assert_float_equal(windows.seconds, 27.012, 1e-2);
     assert_float_equal(order.seconds, 27.012, 1e-2);
     assert_true(order.late_seconds < windows.late_seconds * .999);
     assert_int_equal(order.follow, MTLM_FOLLOW_HINT);
     mtlm_found_order_free(&order);
     config.schedule = mtlm_schedule_find("1f1b");
-    assert_false(mtlm_search_order_own(&config, &windows, &order));
+    assert_false(mtlm_search_order_own(&config, true, &windows, &order));
+    mtlm_stage_times_free(&times);
+}
+
+/* Sets the seconds of windows and choice, with MTLM_HOLD if given. */
+static void own_seconds(const struct mtlm_program_config *config, bool waits,
+                        const char *hold, double seconds[2])
+{
+    struct mtlm_found_order windows, order;
+
+    if (hold)
+        setenv("MTLM_HOLD", hold, 1);
+    mtlm_search_order_own(config, waits, &windows, &order);
+    unsetenv("MTLM_HOLD");
+    seconds[0] = windows.seconds;
+    seconds[1] = order.seconds;
+    mtlm_found_order_free(&order);
+}
+
+static void test_workers_that_never_wait_ignore_a_given_share(void **state)
+{
+    struct mtlm_stage_times times;
+    struct mtlm_program_config config = equal_scene(&times);
+    double plain[2], without[2], given[2];
+
+    (void) state;
+    own_seconds(&config, false, NULL, plain);
+    own_seconds(&config, true, NULL, given);
+    for (int i = 0; i < 2; i++)
+        assert_float_equal(given[i], plain[i], 1e-9);
+    own_seconds(&config, false, "10", without);
+    for (int i = 0; i < 2; i++)
+        assert_float_equal(without[i], plain[i], 1e-9);
+    own_seconds(&config, true, "10", given);
+    assert_float_equal(given[0], seconds_with(&config, 10), 1e-9);
+    assert_true(given[0] > plain[0] + 1e-3);
     mtlm_stage_times_free(&times);
 }
 
@@ -296,6 +339,7 @@ int main(void)
             test_late_messages_decide_among_orders_of_equal_length),
         cmocka_unit_test(test_a_given_share_is_the_only_one),
         cmocka_unit_test(test_places_tell_messages_apart_that_arrive_together),
+        cmocka_unit_test(test_workers_that_never_wait_ignore_a_given_share),
         cmocka_unit_test(test_auto_is_no_longer_than_the_order_of_zb_v),
         cmocka_unit_test(test_without_times_orders_count_by_flops),
         cmocka_unit_test(test_no_order_is_searched_for_workers),
