@@ -244,18 +244,29 @@ static int parse(struct mtlm_manifest *manifest, json_t *json)
     return parse_files(manifest, files);
 }
 
-/* Orders slices by tensor, then by the row that they begin in. */
+/* Compares the places in a tensor, row by row, of element i of x and element j
+ * of y: below, at or above 0. */
+static int compare_places(const struct mtlm_slice *x, int64_t i,
+                          const struct mtlm_slice *y, int64_t j)
+{
+    const int64_t row = mtlm_slice_row(x, i), other = mtlm_slice_row(y, j);
+    const int64_t col = mtlm_slice_column(x, i);
+    const int64_t beside = mtlm_slice_column(y, j);
+
+    return row != other ? (row > other) - (row < other)
+                        : (col > beside) - (col < beside);
+}
+
+/* Orders slices by tensor, then by their first element. */
 static int by_place(const void *a, const void *b)
 {
     const struct mtlm_manifest_tensor *x =
         *(const struct mtlm_manifest_tensor *const *) a;
     const struct mtlm_manifest_tensor *y =
         *(const struct mtlm_manifest_tensor *const *) b;
-    const int64_t row = mtlm_slice_row(&x->slice, 0);
-    const int64_t other = mtlm_slice_row(&y->slice, 0);
     const int names = strcmp(x->name, y->name);
 
-    return names ? names : (row > other) - (row < other);
+    return names ? names : compare_places(&x->slice, 0, &y->slice, 0);
 }
 
 /* Returns all slices of the manifest in that order, and their number.  The
@@ -277,13 +288,13 @@ static const struct mtlm_manifest_tensor **sort_slices(
     return list;
 }
 
-/* Whether y begins behind all rows of x, or belongs to another tensor. */
+/* Whether y begins behind the last element of x, or belongs to another tensor.
+ */
 static bool is_behind(const struct mtlm_manifest_tensor *y,
                       const struct mtlm_manifest_tensor *x)
 {
     return strcmp(x->name, y->name) != 0
-           || mtlm_slice_row(&y->slice, 0)
-                  > mtlm_slice_row(&x->slice, x->slice.count - 1);
+           || compare_places(&y->slice, 0, &x->slice, x->slice.count - 1) > 0;
 }
 
 /* Refuses slices that share elements: which values count would depend on their

@@ -80,6 +80,11 @@ int64_t mtlm_slice_row(const struct mtlm_slice *slice, int64_t element)
     return slice->first[0] + (slice->begin + element) / slice->dim[1];
 }
 
+int64_t mtlm_slice_column(const struct mtlm_slice *slice, int64_t element)
+{
+    return slice->first[1] + (slice->begin + element) % slice->dim[1];
+}
+
 static bool meet_in(const struct mtlm_slice *a, const struct mtlm_slice *b,
                     int64_t row)
 {

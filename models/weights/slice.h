@@ -24,6 +24,9 @@ int64_t mtlm_slice_count(const struct mtlm_slice *slice, int64_t rows);
  * element. */
 int64_t mtlm_slice_row(const struct mtlm_slice *slice, int64_t element);
 
+/* Returns the tensor's column of an element, counted likewise. */
+int64_t mtlm_slice_column(const struct mtlm_slice *slice, int64_t element);
+
 /* Whether two slices of one tensor have an element in common.  Takes the same
  * time for all sizes. */
 bool mtlm_slice_overlap(const struct mtlm_slice *a, const struct mtlm_slice *b);

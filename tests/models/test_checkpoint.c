@@ -259,13 +259,14 @@ static void test_newer_versions_are_refused(void **state)
                                      "up to 1"));
 }
 
-/* Reads a manifest of two files, with a tensor each. */
-static int read_two(struct mtlm_manifest_tensor *t, struct mtlm_error *err)
+/* Reads a manifest of two files: the first tensor, and the n behind it. */
+static int read_slices(struct mtlm_manifest_tensor *t, int n,
+                       struct mtlm_error *err)
 {
     char names[2][16] = {"a.safetensors", "b.safetensors"};
     struct mtlm_manifest_file file[2] = {
         {.name = names[0], .tensor = &t[0], .tensors = 1},
-        {.name = names[1], .tensor = &t[1], .tensors = 1}};
+        {.name = names[1], .tensor = &t[1], .tensors = n}};
     struct mtlm_manifest m = {.settings = json_object(),
                               .state = json_object(),
                               .file = file,
@@ -291,14 +292,42 @@ static void test_slices_that_overlap_are_refused(void **state)
     t[0].slice.count = 7; /* to the first element of row 2 */
     t[1].slice.begin = 7;
     t[1].slice.count = 5;
-    assert_int_equal(read_two(t, &err), 0);
+    assert_int_equal(read_slices(t, 1, &err), 0);
     t[1].slice.begin = 6;
-    assert_int_equal(read_two(t, &err), -1);
+    assert_int_equal(read_slices(t, 1, &err), -1);
     assert_int_equal(err.code, MTLM_EXIT_INPUT);
     assert_non_null(strstr(err.text, "overlap/manifest.json: two slices of "
                                      "tensor \"w\" overlap"));
     t[1].name = (char *) "v";
-    assert_int_equal(read_two(t, &err), 0);
+    assert_int_equal(read_slices(t, 1, &err), 0);
+}
+
+/* Slices of one element, all in one row, in no order; and one from the row
+ * before. */
+static void test_many_slices_of_a_row_are_compared(void **state)
+{
+    enum { COLS = 4001, STEP = 1009 };
+    static struct mtlm_manifest_tensor t[COLS + 1];
+    struct mtlm_error err;
+
+    (void) state;
+    for (int i = 0; i <= COLS; i++) {
+        t[i] = checkpoint_tensor("w", 2, COLS, 0);
+        t[i].slice.begin = COLS + (int64_t) i * STEP % COLS;
+        t[i].slice.count = 1;
+    }
+    t[0].slice.begin = 5; /* of row 0; the last stands for row 1's first */
+    assert_int_equal(read_slices(t, COLS, &err), 0);
+    t[0].slice.count = COLS - 5;
+    assert_int_equal(read_slices(t, COLS, &err), 0);
+    t[0].slice.count++;
+    assert_int_equal(read_slices(t, COLS, &err), -1);
+    assert_non_null(strstr(err.text, "two slices of tensor \"w\" overlap"));
+    t[0].slice.count--;
+    t[7].slice.begin = t[COLS / 2].slice.begin;
+    assert_int_equal(read_slices(t, COLS, &err), -1);
+    t[7].slice.count = 0;
+    assert_int_equal(read_slices(t, COLS, &err), 0);
 }
 
 int main(void)
@@ -313,6 +342,7 @@ int main(void)
         cmocka_unit_test(test_names_that_lead_elsewhere_are_refused),
         cmocka_unit_test(test_newer_versions_are_refused),
         cmocka_unit_test(test_slices_that_overlap_are_refused),
+        cmocka_unit_test(test_many_slices_of_a_row_are_compared),
     };
 
     return cmocka_run_group_tests(tests, files_setup, files_teardown);

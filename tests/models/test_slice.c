@@ -124,6 +124,9 @@ static void test_slices_overlap_that_have_common_elements(void **state)
         if (a.count > 0)
             assert_int_equal(mtlm_slice_row(&a, a.count - 1),
                              number(&a, a.count - 1) / full[1]);
+        if (a.count > 0)
+            assert_int_equal(mtlm_slice_column(&a, a.count - 1),
+                             number(&a, a.count - 1) % full[1]);
     }
 }
 
