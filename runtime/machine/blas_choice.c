@@ -124,27 +124,26 @@ static bool is_entry(const json_t *entry)
            && mtlm_json_file_text(entry, "choice");
 }
 
-/* Returns the entries of the file, a new reference; NULL with a reason.  A file
- * of an earlier version is one entry. */
+/* Returns the entries of the file, a new reference; NULL with a reason:
+ * MTLM_EXIT_IO, the file may be a good one.  Leaves out what is no entry.  A
+ * file of an earlier version is one entry. */
 static json_t *read_list(const char *path, struct mtlm_error *err)
 {
     struct mtlm_error why;
-    json_t *all = mtlm_json_file_read(path, &why), *list, *entry;
-    bool fine;
-    size_t i;
+    json_t *all = mtlm_json_file_read(path, &why), *list;
 
     if (!all) {
-        mtlm_error_set(err, MTLM_EXIT_INPUT, "cannot be read: %.300s",
-                       why.text);
+        mtlm_error_set(err, why.code, "cannot be read: %.300s", why.text);
         return NULL;
     }
     list = json_incref(json_object_get(all, LIST));
     if (!list)
         list = json_pack("[O]", all);
-    fine = json_is_array(list);
-    json_array_foreach(list, i, entry) fine = fine && is_entry(entry);
     json_decref(all);
-    if (fine)
+    for (size_t i = json_array_size(list); i > 0; i--)
+        if (!is_entry(json_array_get(list, i - 1)))
+            json_array_remove(list, i - 1);
+    if (json_array_size(list) > 0)
         return list;
     json_decref(list);
     mtlm_error_set(err, MTLM_EXIT_INPUT, "is no choice of a BLAS");
@@ -183,14 +182,17 @@ static json_t *make_entry(const struct measured *m)
 }
 
 /* Returns the text of the file with the new entry.  Entries of other processors
- * stay: machines may share the file.  The caller frees the text. */
-static char *file_text(const struct measured *m, const char *path)
+ * stay: machines may share the file.  Replaces a broken file; NULL with the
+ * reason: the file cannot be read now.  The caller frees the text. */
+static char *file_text(const struct measured *m, const char *path,
+                       struct mtlm_error *err)
 {
-    struct mtlm_error broken; /* such a file is replaced */
-    json_t *list = read_list(path, &broken), *all;
+    json_t *list = read_list(path, err), *all;
     char *text;
     int rc;
 
+    if (!list && err->code == MTLM_EXIT_IO)
+        return NULL;
     if (!list)
         list = json_array();
     json_array_remove(list, find_entry(list, m->processor));
@@ -208,9 +210,12 @@ static char *file_text(const struct measured *m, const char *path)
 static int keep(const struct measured *m, const char *path,
                 struct mtlm_error *err)
 {
-    char *text = file_text(m, path), *dir = mtlm_strdup(path);
+    char *text = file_text(m, path, err), *dir;
     int rc;
 
+    if (!text)
+        return -1;
+    dir = mtlm_strdup(path);
     *strrchr(dir, '/') = '\0';
     if (mtlm_disk_make_path(dir) < 0)
         rc = mtlm_disk_cannot_make(dir, err);

@@ -176,6 +176,30 @@ for wrong in '[1, 2]' '{"processors": [{"choice": "blis"}]}'; do
     echo "$wrong" >"$kept"
     replaced 'is no choice of a BLAS'
 done
+# What is no entry is left out, not the choices beside it.
+sed 's/"processors": \[/&{"choice": "blis"}, /' first.json >"$kept"
+well 1 "${tiny[@]}"
+silent "a choice beside what is none"
+elsewhere
+measures "another processor, beside what is no choice"
+[ "$(grep -c '"choice"' "$kept")" -eq 2 ] || fail "no entry is left out: $(cat "$kept")"
+# A file that cannot be read now stays as it is.  Root passes over permissions
+# unless the right is taken.
+unprivileged=
+[ "$(id -u)" -ne 0 ] \
+    || unprivileged='setpriv --inh-caps=-all --bounding-set=-dac_override,-dac_read_search'
+cp "$kept" unread.json
+chmod a-r "$kept"
+if $unprivileged true 2>/dev/null && ! $unprivileged cat "$kept" >/dev/null 2>&1; then
+    # shellcheck disable=SC2086 # several words
+    timeout -k 5 $((120 * TIME_SCALE)) $unprivileged "$program" "${tiny[@]}" \
+        >out 2>err </dev/null || fail "an unreadable file: $(cat err)"
+    measures "an unreadable file"
+    grep -q "; not kept: cannot be read: $kept: Permission denied\$" err \
+        || fail "an unreadable file: $(cat err)"
+    cmp -s "$kept" unread.json || fail "an unreadable file was written"
+fi
+chmod u+r "$kept"
 sed -i 's/"version": "/&old /' "$kept"
 replaced 'no longer holds: default is .* now'
 
