@@ -317,13 +317,14 @@ static void count_iterations(struct mtlm_job *job)
 }
 
 /* Places the default --trace-iterations; refuses those that the run does not
- * reach. */
-static int place_trace(struct mtlm_job *job, struct mtlm_error *err)
+ * reach.  Notes an --inject-nan that the run does not reach. */
+static int place_iterations(struct mtlm_job *job, struct mtlm_error *err)
 {
     const struct mtlm_range *trace = &job->options.trace_iterations;
     const int64_t begin = job->begin.iteration;
     const int64_t last = mtlm_options_last_iteration(&job->options, begin);
 
+    mtlm_options_note_nan(&job->options, begin);
     if (!job->options.trace_dir)
         return 0;
     if (begin >= last)
@@ -373,7 +374,7 @@ int mtlm_job_checkpoint_check(struct mtlm_job *job, struct mtlm_error *err)
     const struct mtlm_options *o = &job->options;
 
     if (!job->load_path)
-        return place_trace(job, err);
+        return place_iterations(job, err);
     if (mtlm_checkpoint_settings_check(job, job->loaded.settings,
                                        job->load_path, err)
             < 0
@@ -388,8 +389,7 @@ int mtlm_job_checkpoint_check(struct mtlm_job *job, struct mtlm_error *err)
         job->begin =
             mtlm_ramp_at(&o->ramp, job->loaded.iteration, job->loaded.samples);
     count_iterations(job);
-    mtlm_options_note_nan(&job->options, job->begin.iteration);
-    return place_trace(job, err);
+    return place_iterations(job, err);
 }
 
 void mtlm_job_checkpoint_print(const struct mtlm_job *job)

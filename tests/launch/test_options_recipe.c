@@ -6,11 +6,14 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "launch/checkpoint/job_checkpoint.h"
 #include "launch/options/options_trace.h"
+#include "runtime/base/memory.h"
 #include "tests/launch/parse.h"
 
 /* No preset: nothing that could give way. */
@@ -311,6 +314,23 @@ static void test_a_nan_that_is_not_reached_is_noted(void **state)
     assert_null(options.notes);
 }
 
+static void test_a_first_run_notes_a_nan_behind_its_end(void **state)
+{
+    struct mtlm_job *job = mtlm_calloc(1, sizeof(*job));
+    struct mtlm_error err;
+
+    (void) state;
+    accepts("--model gpt-tiny --train-iters 8 --inject-nan 7 "
+            "--exit-interval 3");
+    job->options = options;
+    assert_int_equal(mtlm_job_checkpoint_check(job, &err), 0);
+    options = job->options; /* with the note */
+    free(job);
+    assert_string_equal(options.notes,
+                        "--inject-nan 7 is without effect: the run begins "
+                        "after iteration 0 and ends with 3");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +347,7 @@ int main(void)
         cmocka_unit_test(test_a_ramp_must_fit),
         cmocka_unit_test(test_weight_decay_stays_or_grows),
         cmocka_unit_test(test_a_nan_that_is_not_reached_is_noted),
+        cmocka_unit_test(test_a_first_run_notes_a_nan_behind_its_end),
     };
 
     return cmocka_run_group_tests(tests, parse_setup, parse_teardown);
