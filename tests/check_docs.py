@@ -20,12 +20,13 @@ FOLDERS = ("runtime", "graph", "models", "codelets", "launch", "tests",
            "perf", "docs", "man")
 OPTION = re.compile(r"(?<![\w-])--([a-z][\w-]*)")
 # An --option that stands in these folders and files exists.
-WITH_OPTIONS = ("launch", "perf", "runtime", "tests/launch", "tests/mutants")
+WITH_OPTIONS = ("launch", "perf", "runtime", "tests/mutants")
 OTHER_FILES = ("configure.ac", "m4/mtlm_flags.m4", "docs/pictures/published.py")
 # Options of other programs.
 FOREIGN = {
     "sbatch, srun, scancel": "nodes ntasks-per-node cpus-per-task signal "
                              "requeue open-mode mpi full",
+    "Megatron-LM": "skip-train",
     "ASTRA-sim": "workload-configuration comm-group-configuration",
     "pj_dump": "user-defined",
     "tensorboard": "logdir",
@@ -67,12 +68,12 @@ def anchors(page):
     """What GitHub lets a link name in a page: its headings."""
     with open(page, encoding="utf-8") as file:
         text = re.sub(r"^```.*?^```$", "", file.read(), flags=re.M | re.S)
-    found = set()
+    found, same = set(), {}
     for heading in re.findall(r"^#+ +(.+?) *$", text, flags=re.M):
         heading = re.sub(r"\]\([^)]*\)", "", heading).lower()
         name = re.sub(r"[^\w -]", "", heading).replace(" ", "-")
-        again = sum(re.fullmatch(re.escape(name) + r"(-\d+)?", other) is not None
-                    for other in found)
+        again = same.get(name, 0)
+        same[name] = again + 1
         found.add(f"{name}-{again}" if again else name)
     return found
 
