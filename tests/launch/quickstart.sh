@@ -55,8 +55,8 @@ trains
 # A text of the user's, by a path relative to the caller's directory.  A second
 # text that is older than the tokens of the first replaces these tokens.
 rm calls
-tr a-z A-Z <"$srcdir/docs/training.md" >own.txt
-head -c 20000 own.txt >'second text.txt'
+cat "$srcdir"/docs/*.md | tr a-z A-Z >own.txt
+head -c $(($(wc -c <own.txt) / 2)) own.txt >'second text.txt'
 touch -d '2001-01-01' 'second text.txt'
 trains --text=own.txt
 bytes=$(stat -c %s tree/build/quickstart_text_document.bin) || fail 'no tokens of own.txt'
