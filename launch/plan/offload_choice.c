@@ -336,9 +336,9 @@ static void note_stages(struct mtlm_options *options,
 
     if (config->offload == MTLM_OFFLOAD_ALL && wish->stages.virtual_stages <= 1
         && config->model.num_layers > config->layout.pp)
-        mtlm_options_note(options, "--offload: layers of a stage travel for "
-                                   "each microbatch; a virtual stage for each "
-                                   "layer would travel once");
+        mtlm_options_note(options, "--offload: layers of a stage are loaded "
+                                   "for each microbatch; a virtual stage for "
+                                   "each layer would be loaded once");
 }
 
 static void take(struct mtlm_options *options, struct mtlm_wish *wish,
