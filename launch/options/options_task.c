@@ -69,7 +69,7 @@ static int refuse_outputs(const struct mtlm_options *o, struct mtlm_error *err)
     return 0;
 }
 
-/* A file of --print-config has a value, too. */
+/* The value of a file may be for another task. */
 static bool overlap_is_wanted(const struct mtlm_options *o)
 {
     return mtlm_options_source(o, MTLM_OPT_OVERLAPPING_EVAL)

@@ -62,6 +62,8 @@ static void test_a_window_holds_the_overlap(void **state)
     accepts(WIKITEXT "--seq-length 16");
     assert_int_equal(options.overlapping_eval, 16);
     accepts(WIKITEXT "--seq-length 16 --overlapping-eval 16");
+    /* Another task does not mind a file's. */
+    accepts_config("overlapping-eval = 8\n", LAMBADA);
     refuses(WIKITEXT "--seq-length 16 --overlapping-eval 17",
             "--overlapping-eval 17 is more than the --seq-length 16");
     refuses(WIKITEXT "--overlapping-eval 0",
