@@ -43,6 +43,8 @@ void mtlm_options_free(struct mtlm_options *options)
     options->jitter_table = NULL;
     mtlm_tokenizer_close(options->tokenizer);
     options->tokenizer = NULL;
+    free(options->load_instead);
+    options->load_instead = NULL;
     free(options->options_path);
     options->options_path = NULL;
     free(options->notes);

@@ -231,7 +231,8 @@ struct mtlm_options {
     const struct mtlm_task_entry *task; /* borrowed, or NULL; by task_name */
     char *train_data, *valid_data;      /* files, blanks between; or NULL */
     char *pretrained_dir;               /* or NULL */
-    bool new_head;     /* load_dir is pretrained_dir: the head is none of it */
+    bool new_head;      /* load_dir is pretrained_dir: the head is none of it */
+    char *load_instead; /* with new_head, --load as given, or NULL; owned */
     char *predictions; /* file for answers, or NULL */
     int64_t epochs;
     char *seeds;          /* "1,2,3", or NULL; as numbers: */

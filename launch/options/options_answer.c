@@ -78,12 +78,17 @@ static void note_long_lines(const struct mtlm_options *options)
     free(text);
 }
 
-/* Says what of the job the lines lack. */
+/* Says what of the job the lines lack.  Without prompts, a file's precision is
+ * a training's. */
 static void note_prompt(const struct mtlm_options *options)
 {
     if (options->generate)
-        fprintf(stderr, "mtlm-dag: note: --config cannot hold a prompt; give "
-                        "--generate again\n");
+        fprintf(stderr,
+                "mtlm-dag: note: --config cannot hold a prompt; give "
+                "--generate%s again\n",
+                options->bf16   ? " and --bf16"
+                : options->fp16 ? " and --fp16"
+                                : "");
 }
 
 static void print_models(FILE *out)

@@ -65,7 +65,7 @@ int mtlm_options_finetune_begin(struct mtlm_options *options,
                        options->pretrained_dir);
     if (found <= 0)
         return -1;
-    free(options->load_dir);
+    options->load_instead = options->load_dir;
     options->load_dir = mtlm_strdup(options->pretrained_dir);
     options->source[MTLM_OPT_LOAD] = MTLM_SOURCE_COMMAND_LINE;
     options->finetune = options->new_head = true;

@@ -115,12 +115,24 @@ static void forget_training(struct mtlm_options *o)
     o->collective_order = MTLM_ORDER_BY_LEADER;
 }
 
+/* Whether a precision is meant for generation.  A file that names prompts is no
+ * training's. */
+static bool is_of_generation(const struct mtlm_options *o,
+                             enum mtlm_option_id precision)
+{
+    const enum mtlm_option_source source = mtlm_options_source(o, precision);
+
+    return source == MTLM_SOURCE_COMMAND_LINE
+           || (source == MTLM_SOURCE_CONFIG
+               && mtlm_options_source(o, MTLM_OPT_PROMPT_FILE) == source);
+}
+
 /* A CPU converts whole weights of 16 bits for each token. */
 static void use_fp32(struct mtlm_options *o)
 {
-    if (o->source[MTLM_OPT_BF16] != MTLM_SOURCE_COMMAND_LINE)
+    if (!is_of_generation(o, MTLM_OPT_BF16))
         o->bf16 = false;
-    if (o->source[MTLM_OPT_FP16] != MTLM_SOURCE_COMMAND_LINE)
+    if (!is_of_generation(o, MTLM_OPT_FP16))
         o->fp16 = false;
 }
 

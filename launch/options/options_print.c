@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "launch/options/option_value.h"
+#include "launch/options/options_layout.h"
 #include "launch/options/options_print.h"
 
 /* Returns whether the line is a comment: nobody gave a value.  In a file the
@@ -11,18 +12,33 @@
 static bool is_comment(const struct mtlm_options *options,
                        enum mtlm_option_id option)
 {
-    /* --pretrained-checkpoint gives --load that value. */
-    const bool follows = option == MTLM_OPT_LOAD && options->new_head;
+    /* The preset's or the checkpoint's: given, it would shrink no more. */
+    const bool shrinks = option == MTLM_OPT_MICRO_BATCH_SIZE
+                         && mtlm_options_micro_batch_is_free(options);
 
-    return follows
+    return shrinks
            || mtlm_options_source(options, option) == MTLM_SOURCE_DEFAULT
            || mtlm_option_value_absent(options, option);
 }
 
+static void print_value(const struct mtlm_options *options,
+                        enum mtlm_option_id option, FILE *out)
+{
+    if (mtlm_option_value_absent(options, option))
+        return;
+    fputc(' ', out);
+    mtlm_option_value_write(options, option, out);
+}
+
 void mtlm_options_print(const struct mtlm_options *options, FILE *out)
 {
+    struct mtlm_options given = *options;
     int group = -1;
 
+    /* --load as --pretrained-checkpoint found it: a run that is started again
+     * goes on from there. */
+    if (options->new_head)
+        given.load_dir = options->load_instead;
     for (int i = 0; i < MTLM_OPTION_COUNT; i++) {
         const struct mtlm_option *o = &mtlm_option_table[i];
 
@@ -32,11 +48,8 @@ void mtlm_options_print(const struct mtlm_options *options, FILE *out)
             fprintf(out, "%s# %s\n", group < 0 ? "" : "\n",
                     mtlm_option_group_title[o->group]);
         group = o->group;
-        fprintf(out, "%s%s =", is_comment(options, i) ? "# " : "", o->name);
-        if (!mtlm_option_value_absent(options, i)) {
-            fputc(' ', out);
-            mtlm_option_value_write(options, i, out);
-        }
+        fprintf(out, "%s%s =", is_comment(&given, i) ? "# " : "", o->name);
+        print_value(&given, i, out);
         fputc('\n', out);
     }
 }

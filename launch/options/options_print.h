@@ -8,8 +8,8 @@
 /* All values as text. */
 
 /* --print-config: all values in the form of the configuration file.  Defaults,
- * and values that follow from others, stand there as comments: a job with the
- * file has the same values. */
+ * values that follow from others, and a micro batch that may shrink stand there
+ * as comments: a job with the file has the same values. */
 void mtlm_options_print(const struct mtlm_options *options, FILE *out);
 
 #endif /* MTLM_OPTIONS_PRINT_H */

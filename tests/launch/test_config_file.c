@@ -8,12 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "launch/options/option_table.h"
 #include "launch/options/options_answer.h"
+#include "launch/options/options_layout.h"
 #include "launch/options/options_parse.h"
 #include "launch/options/options_print.h"
 #include "tests/launch/parse.h"
@@ -114,6 +116,8 @@ static void test_printed_values_read_back_as_the_same(void **state)
         /* A default would count as given. */
         "--model gpt-tiny --load x --eval-only --mock-data --save y",
         "--model gpt-tiny --load x --prompt-file x --top-p 0.5",
+        /* For prompts, not for a training. */
+        "--model gpt-tiny --load x --prompt-file x --bf16",
         "--model gpt-tiny --load x --task lambada --valid-data x",
         "--model gpt-tiny --schedule-file " ORDER,
         /* No warm-up, although the preset has one. */
@@ -163,6 +167,55 @@ static void test_printed_values_can_be_overridden(void **state)
     assert_int_equal(options.lr_decay_iters, 10);
     assert_false(options.mock_data);
     free(text);
+}
+
+/* A given micro batch would not shrink. */
+static void test_a_printed_micro_batch_stays_free(void **state)
+{
+    char *text;
+
+    (void) state;
+    accepts("--model gpt-tiny");
+    text = printed();
+    assert_non_null(strstr(text, "\n# micro-batch-size = "));
+    accepts_config(text, "");
+    assert_true(mtlm_options_micro_batch_is_free(&options));
+    free(text);
+    accepts("--model gpt-tiny --micro-batch-size 2");
+    text = printed();
+    assert_non_null(strstr(text, "\nmicro-batch-size = 2\n"));
+    free(text);
+}
+
+#define BEFORE "test_config_file.before"
+#define FINETUNES                                                              \
+    "--model bert-tiny --tokenizer-type byte --task mnli --train-data a "      \
+    "--valid-data b --lr 1e-4 --pretrained-checkpoint " BEFORE " "
+
+/* A job that is started again goes on with its own checkpoint. */
+static void test_the_directory_to_go_on_from_is_printed(void **state)
+{
+    char *text, *again;
+
+    (void) state;
+    mkdir(BEFORE, 0777);
+    mkdir(BEFORE "/iter_0000001", 0777);
+    accepts(FINETUNES "--load absent --save absent");
+    assert_string_equal(options.load_dir, BEFORE);
+    text = printed();
+    assert_non_null(strstr(text, "\nload = absent\n"));
+    accepts_config(text, "");
+    assert_string_equal(options.load_dir, BEFORE);
+    again = printed();
+    assert_string_equal(text, again);
+    free(text);
+    free(again);
+    accepts(FINETUNES "--save absent");
+    text = printed();
+    assert_non_null(strstr(text, "\n# load =\n"));
+    free(text);
+    rmdir(BEFORE "/iter_0000001");
+    rmdir(BEFORE);
 }
 
 #define PRINTED "test_config_file.printed"
@@ -224,6 +277,12 @@ static void test_a_prompt_that_is_not_printed_is_noted(void **state)
                         "--generate again\n");
     accepts("--config " PRINTED " --generate word");
     assert_true(options.eval_only);
+    assert_string_equal(
+        notes_of("--model gpt-tiny --load x --bf16 --generate word"),
+        "mtlm-dag: note: --config cannot hold a prompt; give --generate and "
+        "--bf16 again\n");
+    accepts("--config " PRINTED " --generate word --bf16");
+    assert_true(options.bf16);
     unlink(PRINTED);
 }
 
@@ -234,6 +293,8 @@ int main(void)
         cmocka_unit_test(test_a_configuration_file_may_look_like_this),
         cmocka_unit_test(test_printed_values_read_back_as_the_same),
         cmocka_unit_test(test_printed_values_can_be_overridden),
+        cmocka_unit_test(test_a_printed_micro_batch_stays_free),
+        cmocka_unit_test(test_the_directory_to_go_on_from_is_printed),
         cmocka_unit_test(test_lines_that_cannot_be_read_back_are_noted),
         cmocka_unit_test(test_a_prompt_that_is_not_printed_is_noted),
     };

@@ -53,6 +53,11 @@ static void test_what_a_training_needs_is_dropped(void **state)
     assert_int_equal(options.tensor_parallel, 1);
     accepts(TINY "--generate word --bf16");
     assert_true(options.bf16);
+    /* A file with prompts is none of a training. */
+    accepts_config("bf16 = yes\nprompt-file = some\n", TINY);
+    assert_true(options.bf16);
+    accepts_config("bf16 = yes\n", TINY "--prompt-file some");
+    assert_false(options.bf16);
 }
 
 static void test_contradictions_are_refused(void **state)
