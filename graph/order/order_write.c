@@ -149,12 +149,7 @@ int mtlm_order_write(const char *path, const struct mtlm_boxes *boxes,
                      const struct mtlm_box_order *order, struct mtlm_error *err)
 {
     struct mtlm_output_file *file = mtlm_output_file_create(path, err);
-    int rc = file ? write_rows(file, boxes, order, err) : -1;
+    const int rc = file ? write_rows(file, boxes, order, err) : -1;
 
-    if (rc == 0)
-        rc = mtlm_output_file_finish(file, err);
-    if (rc == 0)
-        rc = mtlm_output_file_publish(file, err);
-    mtlm_output_file_destroy(file);
-    return rc;
+    return mtlm_output_file_end(file, rc, err);
 }

@@ -114,10 +114,5 @@ int mtlm_bound_file_write(const char *path,
     if (!w.file)
         return -1;
     write_proof(&w, pipeline, memory, bound);
-    if (w.rc == 0)
-        w.rc = mtlm_output_file_finish(w.file, err);
-    if (w.rc == 0)
-        w.rc = mtlm_output_file_publish(w.file, err);
-    mtlm_output_file_destroy(w.file);
-    return w.rc;
+    return mtlm_output_file_end(w.file, w.rc, err);
 }

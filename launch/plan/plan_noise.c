@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "graph/predict/hold.h"
 #include "graph/predict/work.h"
@@ -179,15 +178,6 @@ void mtlm_plan_noise_print(const struct mtlm_plan_noise *plan, double work_s,
 
 /* ---- as a file ---- */
 
-static int write_text(struct mtlm_output_file *file, char *text,
-                      struct mtlm_error *err)
-{
-    const int rc = mtlm_output_file_write(file, text, strlen(text), err);
-
-    free(text);
-    return rc;
-}
-
 static int write_mode(struct mtlm_output_file *file,
                       const struct mtlm_plan_noise *plan, int mode,
                       struct mtlm_error *err)
@@ -199,12 +189,10 @@ static int write_mode(struct mtlm_output_file *file,
     for (int i = 0; rc == 0 && i < n; i++) {
         const struct mtlm_noise_draws draws = draw_of(&plan->draws, i);
 
-        rc = write_text(file,
-                        mtlm_sprintf("%s,%" PRId64 ",%" PRId64 ",%.17g\n",
-                                     m->without ? "emergent" : m->name,
-                                     (int64_t) draws.seed, draws.iteration,
-                                     plan->seconds[(size_t) mode * n + i]),
-                        err);
+        rc = mtlm_output_file_print(
+            file, err, "%s,%" PRId64 ",%" PRId64 ",%.17g\n",
+            m->without ? "emergent" : m->name, (int64_t) draws.seed,
+            draws.iteration, plan->seconds[(size_t) mode * n + i]);
     }
     return rc;
 }
@@ -217,13 +205,8 @@ int mtlm_plan_noise_write(const struct mtlm_plan_noise *plan, const char *path,
 
     if (!file)
         return -1;
-    rc = write_text(file, mtlm_sprintf("mode,seed,iteration,seconds\n"), err);
+    rc = mtlm_output_file_print(file, err, "mode,seed,iteration,seconds\n");
     for (int i = 0; rc == 0 && i < plan->modes; i++)
         rc = write_mode(file, plan, i, err);
-    if (rc == 0)
-        rc = mtlm_output_file_finish(file, err);
-    if (rc == 0)
-        rc = mtlm_output_file_publish(file, err);
-    mtlm_output_file_destroy(file);
-    return rc;
+    return mtlm_output_file_end(file, rc, err);
 }

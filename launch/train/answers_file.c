@@ -40,11 +40,7 @@ int mtlm_answers_file_write(const struct mtlm_answers *answers,
 {
     struct mtlm_output_file *file =
         mtlm_output_file_create(answers->job->options.predictions, err);
-    int rc = -1;
+    const int rc = file ? write_all(answers, file, err) : -1;
 
-    if (file && write_all(answers, file, err) == 0
-        && mtlm_output_file_finish(file, err) == 0)
-        rc = mtlm_output_file_publish(file, err);
-    mtlm_output_file_destroy(file);
-    return rc;
+    return mtlm_output_file_end(file, rc, err);
 }

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <xxhash.h>
 
@@ -181,16 +180,11 @@ int mtlm_glue_write(struct mtlm_output_file *file,
                     const struct mtlm_task_data *data, const int64_t *class,
                     struct mtlm_error *err)
 {
-    static const char names[] = "index\tprediction\n";
     const struct glue *glue = (const struct glue *) data;
-    int rc = mtlm_output_file_write(file, names, strlen(names), err);
+    int rc = mtlm_output_file_print(file, err, "index\tprediction\n");
 
-    for (int64_t i = 0; i < data->items && rc == 0; i++) {
-        char *row = mtlm_sprintf("%s\t%s\n", glue->index[i],
-                                 mtlm_glue_class(glue->task, class[i]));
-
-        rc = mtlm_output_file_write(file, row, strlen(row), err);
-        free(row);
-    }
+    for (int64_t i = 0; i < data->items && rc == 0; i++)
+        rc = mtlm_output_file_print(file, err, "%s\t%s\n", glue->index[i],
+                                    mtlm_glue_class(glue->task, class[i]));
     return rc;
 }

@@ -5,10 +5,8 @@
 #include <float.h>
 #include <jansson.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "models/task/predictions.h"
-#include "runtime/base/memory.h"
 #include "runtime/file/output_file.h"
 
 /* Writes "id": value behind what is written; takes the value over. */
@@ -18,11 +16,9 @@ static int write_member(struct mtlm_output_file *file, bool first,
     json_t *key = json_string(id);
     char *key_text = json_dumps(key, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
     char *value_text = json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
-    char *member =
-        mtlm_sprintf("%s\n    %s: %s", first ? "{" : ",", key_text, value_text);
-    const int rc = mtlm_output_file_write(file, member, strlen(member), err);
+    const int rc = mtlm_output_file_print(
+        file, err, "%s\n    %s: %s", first ? "{" : ",", key_text, value_text);
 
-    free(member);
     free(value_text);
     free(key_text);
     json_decref(value);
@@ -61,13 +57,10 @@ static int write_file(const char *path, const struct mtlm_squad *squad,
                       struct mtlm_error *err)
 {
     struct mtlm_output_file *file = mtlm_output_file_create(path, err);
-    int rc = -1;
+    const int rc =
+        file ? write_members(file, squad, answer, difference, err) : -1;
 
-    if (file && write_members(file, squad, answer, difference, err) == 0
-        && mtlm_output_file_finish(file, err) == 0)
-        rc = mtlm_output_file_publish(file, err);
-    mtlm_output_file_destroy(file);
-    return rc;
+    return mtlm_output_file_end(file, rc, err);
 }
 
 int mtlm_predictions_write(const char *path, const struct mtlm_squad *squad,

@@ -257,10 +257,8 @@ static int write_article(struct mtlm_output_file *file, json_t *id,
 {
     json_t *object = json_pack("{s:O, s:o}", "id", id, "answers", answers);
     char *text = json_dumps(object, JSON_ENSURE_ASCII);
-    char *line = mtlm_sprintf("%s\n", text);
-    const int rc = mtlm_output_file_write(file, line, strlen(line), err);
+    const int rc = mtlm_output_file_print(file, err, "%s\n", text);
 
-    free(line);
     free(text);
     json_decref(object);
     return rc;

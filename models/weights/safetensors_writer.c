@@ -190,13 +190,8 @@ int mtlm_safetensors_writer_commit(struct mtlm_safetensors_writer *writer,
     sink.memory = mtlm_calloc(1, largest_late(writer) + 1);
     rc = put_all(writer, &sink, err);
     writer->written.hash = mtlm_hash_end(sink.hash);
-    if (rc == 0)
-        rc = mtlm_output_file_finish(sink.file, err);
-    if (rc == 0)
-        rc = mtlm_output_file_publish(sink.file, err);
     free(sink.memory);
-    mtlm_output_file_destroy(sink.file);
-    return rc;
+    return mtlm_output_file_end(sink.file, rc, err);
 }
 
 struct mtlm_safetensors_written mtlm_safetensors_writer_written(

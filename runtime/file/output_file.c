@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,6 +108,21 @@ int mtlm_output_file_write(struct mtlm_output_file *file, const void *data,
     return 0;
 }
 
+int mtlm_output_file_print(struct mtlm_output_file *file,
+                           struct mtlm_error *err, const char *fmt, ...)
+{
+    va_list ap;
+    char *text;
+    int rc;
+
+    va_start(ap, fmt);
+    text = mtlm_vsprintf(fmt, ap);
+    va_end(ap);
+    rc = mtlm_output_file_write(file, text, strlen(text), err);
+    free(text);
+    return rc;
+}
+
 int mtlm_output_file_finish(struct mtlm_output_file *file,
                             struct mtlm_error *err)
 {
@@ -168,15 +184,23 @@ void mtlm_output_file_destroy(struct mtlm_output_file *file)
     free(file);
 }
 
+int mtlm_output_file_end(struct mtlm_output_file *file, int rc,
+                         struct mtlm_error *err)
+{
+    if (rc == 0)
+        rc = mtlm_output_file_finish(file, err);
+    if (rc == 0)
+        rc = mtlm_output_file_publish(file, err);
+    mtlm_output_file_destroy(file);
+    return rc;
+}
+
 int mtlm_output_file_write_text(const char *path, const char *text,
                                 struct mtlm_error *err)
 {
     struct mtlm_output_file *file = mtlm_output_file_create(path, err);
-    int rc = -1;
+    const int rc =
+        file ? mtlm_output_file_write(file, text, strlen(text), err) : -1;
 
-    if (file && mtlm_output_file_write(file, text, strlen(text), err) == 0
-        && mtlm_output_file_finish(file, err) == 0)
-        rc = mtlm_output_file_publish(file, err);
-    mtlm_output_file_destroy(file);
-    return rc;
+    return mtlm_output_file_end(file, rc, err);
 }

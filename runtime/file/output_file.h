@@ -22,6 +22,11 @@ struct mtlm_output_file *mtlm_output_file_create(const char *path,
 int mtlm_output_file_write(struct mtlm_output_file *file, const void *data,
                            size_t bytes, struct mtlm_error *err);
 
+/* Appends formatted text. */
+int mtlm_output_file_print(struct mtlm_output_file *file,
+                           struct mtlm_error *err, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* Ends the writing.  On return 0 the data is on the disk, under the temporary
  * name. */
 int mtlm_output_file_finish(struct mtlm_output_file *file,
@@ -34,6 +39,12 @@ int mtlm_output_file_clear(const struct mtlm_output_file *file,
 /* Gives the finished file its name, replacing any file of that name. */
 int mtlm_output_file_publish(struct mtlm_output_file *file,
                              struct mtlm_error *err);
+
+/* Finishes and publishes the file, unless rc, of its writing, is below 0; then
+ * destroys the file.  file may be NULL, with rc below 0.  Returns 0 once
+ * published. */
+int mtlm_output_file_end(struct mtlm_output_file *file, int rc,
+                         struct mtlm_error *err);
 
 /* Writes a file whose whole content is the text. */
 int mtlm_output_file_write_text(const char *path, const char *text,

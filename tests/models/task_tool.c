@@ -249,15 +249,11 @@ static int write_predictions(const struct mtlm_task_data *data, bool choices,
 
     for (int64_t i = 0; digit[i]; i++)
         answer[i] = digit[i] - '0';
-    if (file
-        && (choices ? mtlm_race_write(file, data, answer, &err)
-                    : mtlm_glue_write(file, data, answer, &err))
-               == 0
-        && mtlm_output_file_finish(file, &err) == 0)
-        rc = mtlm_output_file_publish(file, &err);
-    mtlm_output_file_destroy(file);
+    if (file)
+        rc = choices ? mtlm_race_write(file, data, answer, &err)
+                     : mtlm_glue_write(file, data, answer, &err);
     free(answer);
-    return rc;
+    return mtlm_output_file_end(file, rc, &err);
 }
 
 static int run_predict(char *argv[])
