@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "runtime/base/dtype.h"
+#include "runtime/base/round_up.h"
 
 #if __AVX512F__
 #define MTLM_VECTOR_BYTES 64
@@ -29,13 +30,13 @@ enum {
 /* Returns n rounded up to whole vectors. */
 static inline int64_t mtlm_tile_whole_vectors(int64_t n)
 {
-    return (n + MTLM_LANES - 1) / MTLM_LANES * MTLM_LANES;
+    return mtlm_round_up(n, MTLM_LANES);
 }
 
 /* Returns n rounded up to whole tiles of columns. */
 static inline int64_t mtlm_tile_whole_tiles(int64_t n)
 {
-    return (n + MTLM_TILE_COLS - 1) / MTLM_TILE_COLS * MTLM_TILE_COLS;
+    return mtlm_round_up(n, MTLM_TILE_COLS);
 }
 
 /* One factor of a product: element (row, i) is at[row * rs + i * cs]; rs or cs

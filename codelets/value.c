@@ -11,6 +11,7 @@
 #include "codelets/rows.h"
 #include "codelets/value.h"
 #include "runtime/base/least.h"
+#include "runtime/base/round_up.h"
 #include "runtime/base/value16.h"
 
 /* Floats in a cache line; floats of a part, which a core's caches hold, unless
@@ -51,7 +52,7 @@ static int64_t count_elems(const struct mtlm_call *call, int i)
 
 int64_t mtlm_value_pad_elems(int64_t n)
 {
-    return (n + ALIGN - 1) / ALIGN * ALIGN;
+    return mtlm_round_up(n, ALIGN);
 }
 
 /* Returns the elements of a widened operand and of the distance to the next. */

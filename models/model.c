@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "models/model.h"
+#include "runtime/base/round_up.h"
 
 /* Limits beyond every model; the product of three sizes fits in 64 bits. */
 #define LIMIT ((int64_t) 1 << 20)
@@ -25,7 +26,7 @@ int64_t mtlm_model_padded_vocab(const struct mtlm_model *model, int t)
 {
     const int64_t unit = model->vocab_multiple * t;
 
-    return (model->vocab_size + unit - 1) / unit * unit;
+    return mtlm_round_up(model->vocab_size, unit);
 }
 
 double mtlm_model_padded_parameters(const struct mtlm_model *model, int t)

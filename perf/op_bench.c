@@ -11,6 +11,7 @@
 #include "codelets/xent.h"
 #include "perf/op_bench.h"
 #include "perf/team.h"
+#include "runtime/base/round_up.h"
 #include "runtime/base/standard_output.h"
 
 /* Operands of several calls together are larger than the caches.  They begin
@@ -23,7 +24,7 @@ static void *new_operand(enum mtlm_dtype dtype, int64_t n,
                          const struct bench *bench)
 {
     const size_t bytes = n * mtlm_dtype_bytes(dtype);
-    char *data = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
+    char *data = aligned_alloc(LINE, mtlm_round_up(bytes, LINE));
     uint32_t random = 1;
 
     if (!data)

@@ -10,6 +10,7 @@
 #include "codelets/op.h"
 #include "codelets/tile.h"
 #include "runtime/base/least.h"
+#include "runtime/base/round_up.h"
 
 /* No tensor holds all scores.  The worker's scratch holds the scores of one
  * block of queries with one block of keys (FlashAttention, arXiv 2205.14135).
@@ -95,7 +96,7 @@ struct mtlm_block {
 /* Returns n rounded up to whole tiles of rows. */
 static inline int64_t mtlm_block_whole_rows(int64_t n)
 {
-    return (n + MTLM_TILE_ROWS - 1) / MTLM_TILE_ROWS * MTLM_TILE_ROWS;
+    return mtlm_round_up(n, MTLM_TILE_ROWS);
 }
 
 /* Returns how many keys of the block the block's query number `query` sees.

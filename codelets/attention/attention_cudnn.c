@@ -15,6 +15,7 @@
 #include "codelets/note.h"
 #include "runtime/base/error.h"
 #include "runtime/base/philox.h"
+#include "runtime/base/round_up.h"
 #include "runtime/base/units.h"
 
 /* The worker's workspace begins with seed and offset, then MTLM_ATTG_SUMS.
@@ -64,7 +65,7 @@ static size_t sums_bytes(const struct mtlm_attention_graph *of)
 {
     const size_t bytes = of->samples * of->heads * of->rows * sizeof(float);
 
-    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return mtlm_round_up(bytes, ALIGNMENT);
 }
 
 /* Makes the workspace at least that large.  Returns false if the GPU has too

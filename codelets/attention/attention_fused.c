@@ -7,6 +7,7 @@
 #if HAVE_CUDNN && !MTLM_DOUBLE
 #include "codelets/cudnn/cudnn_graph.h"
 #endif
+#include "runtime/base/round_up.h"
 
 enum { TILE = 128, COUNTER_BYTES = 256 };
 
@@ -28,7 +29,7 @@ bool mtlm_attention_fused_allowed(const struct mtlm_call *call)
 double mtlm_attention_fused_bytes(const struct mtlm_call *call)
 {
     const int64_t *dim = call->shape[ATT_QKV].dim;
-    const double rows = (dim[0] + TILE - 1) / TILE * TILE;
+    const double rows = mtlm_round_up(dim[0], TILE);
     const double bytes =
         2 * dim[1] * call->attr.attention.heads * rows * rows + COUNTER_BYTES;
 

@@ -10,15 +10,11 @@
 #include "graph/build/bundle.h"
 #include "graph/build/offload.h"
 #include "graph/build/version.h"
+#include "runtime/base/round_up.h"
 
 /* Tensors and shards begin at multiples of ALIGN elements: a cache line in
  * fp32, half a line of 16-bit weights. */
 enum { ALIGN = 64 / sizeof(mtlm_real) };
-
-static int64_t round_up(int64_t n, int64_t multiple)
-{
-    return (n + multiple - 1) / multiple * multiple;
-}
 
 bool mtlm_buckets_sharded(const struct mtlm_program_config *config)
 {
@@ -141,10 +137,10 @@ static void place_bucket(struct mtlm_program *program,
         if (p->grad)
             mtlm_graph_place(graph, p->grad, grads,
                              bucket->elems * sizeof(mtlm_real));
-        bucket->elems += round_up(mtlm_tensor_elems(p->weight), ALIGN);
+        bucket->elems += mtlm_round_up(mtlm_tensor_elems(p->weight), ALIGN);
     }
-    bucket->elems =
-        round_up(bucket->elems, (int64_t) ALIGN * program->config.layout.dp);
+    bucket->elems = mtlm_round_up(bucket->elems,
+                                  (int64_t) ALIGN * program->config.layout.dp);
     /* A message covers the padding too. */
     if (graph->block[weights] > 0)
         mtlm_graph_widen(graph, weights, bucket->elems * size);
@@ -175,9 +171,9 @@ static struct mtlm_tensor *add_moment(struct mtlm_program *program,
         make_beside(program, p, MTLM_STORE_MOMENT, suffix, p->reduced->shape);
 
     if (block >= 0)
-        mtlm_graph_place(
-            program->graph, t, block,
-            round_up(program->graph->block[block], ALIGN * sizeof(mtlm_real)));
+        mtlm_graph_place(program->graph, t, block,
+                         mtlm_round_up(program->graph->block[block],
+                                       ALIGN * sizeof(mtlm_real)));
     return t;
 }
 

@@ -6,6 +6,7 @@
 #include <limits.h>
 
 #include "graph/schedule/priority.h"
+#include "runtime/base/round_up.h"
 
 /* ---- places in a class ---- */
 
@@ -36,7 +37,7 @@ static int64_t width_by_groups(const struct mtlm_priority *p)
 {
     const int64_t m = p->microbatches;
 
-    return p->chunks * ((m + p->stages - 1) / p->stages * p->stages);
+    return p->chunks * mtlm_round_up(m, p->stages);
 }
 
 /* turn: how many chunks the group has been through. */

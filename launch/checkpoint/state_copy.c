@@ -8,6 +8,7 @@
 #include "launch/checkpoint/checkpoint.h"
 #include "launch/checkpoint/state_copy.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/round_up.h"
 
 /* Who holds a layer of the model. */
 struct layer_ranks {
@@ -104,8 +105,8 @@ static void lay_out(struct mtlm_state_copy *copy,
         copy->begin[1 + place_of(copy->layer, list->tensor[i].layer)] +=
             (size_t) mtlm_tensor_bytes(list->tensor[i].tensor);
     for (int64_t i = 1; i <= places; i++)
-        copy->begin[i] = copy->begin[i - 1]
-                         + (copy->begin[i] + number - 1) / number * number;
+        copy->begin[i] =
+            copy->begin[i - 1] + (size_t) mtlm_round_up(copy->begin[i], number);
     copy->bytes = copy->begin[places];
 }
 

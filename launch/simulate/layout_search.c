@@ -25,6 +25,7 @@
 #include "launch/simulate/simulate_size.h"
 #include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/round_up.h"
 
 enum { SIMULATED = 24 };
 
@@ -216,7 +217,7 @@ static bool simulate_config(const struct search *s,
     const bool phased = mtlm_further_microbatch_phased(&config, published);
     const int64_t least = fmax(FEW_MICROBATCHES, 3 * f->pp);
     /* Some orders are for multiples of the ranks. */
-    const int64_t few = (least + f->pp - 1) / f->pp * f->pp;
+    const int64_t few = mtlm_round_up(least, f->pp);
     struct mtlm_box_order order;
     struct mtlm_folded_run run;
     double memory = 0;

@@ -8,6 +8,7 @@
 #include "runtime/amx/amx_pack.h"
 #include "runtime/amx/amx_sum.h"
 #include "runtime/base/least.h"
+#include "runtime/base/round_up.h"
 
 enum {
     SIDE = MTLM_AMX_SIDE,
@@ -49,7 +50,7 @@ struct cols {
 static uint16_t *panels_at(uint16_t *panels, const struct terms *terms,
                            int64_t n)
 {
-    return panels + terms->before * ((n + SIDE - 1) / SIDE * SIDE);
+    return panels + terms->before * mtlm_round_up(n, SIDE);
 }
 
 /* Sets sums [32, 32] to a product: rows from the part's row i on, columns from

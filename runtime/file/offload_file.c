@@ -12,6 +12,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/round_up.h"
 #include "runtime/base/units.h"
 #include "runtime/file/block_file.h"
 #include "runtime/file/offload_file.h"
@@ -33,8 +34,7 @@ struct mtlm_offload_file {
 
 int64_t mtlm_offload_file_padded(int64_t bytes)
 {
-    return (bytes + MTLM_OFFLOAD_ALIGN - 1) / MTLM_OFFLOAD_ALIGN
-           * MTLM_OFFLOAD_ALIGN;
+    return mtlm_round_up(bytes, MTLM_OFFLOAD_ALIGN);
 }
 
 /* ---- creation ---- */

@@ -9,6 +9,7 @@
 #include <starpu.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/round_up.h"
 #include "runtime/machine/arena.h"
 #if HAVE_CUDA
 #include <starpu_cuda.h>
@@ -18,15 +19,14 @@
 
 size_t mtlm_arena_padded(size_t bytes)
 {
-    return (bytes + MTLM_ARENA_ALIGN - 1) / MTLM_ARENA_ALIGN * MTLM_ARENA_ALIGN;
+    return mtlm_round_up(bytes, MTLM_ARENA_ALIGN);
 }
 
 /* aligned_alloc() takes multiples of the alignment. */
 static char *allocate_host(size_t size)
 {
-    const size_t starts = (size + MTLM_ARENA_START - 1) / MTLM_ARENA_START;
-
-    return (char *) aligned_alloc(MTLM_ARENA_START, starts * MTLM_ARENA_START);
+    return (char *) aligned_alloc(MTLM_ARENA_START,
+                                  mtlm_round_up(size, MTLM_ARENA_START));
 }
 
 void mtlm_arena_create(struct mtlm_arena *arena, size_t size)
