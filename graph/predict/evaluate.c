@@ -13,6 +13,7 @@
 #include "graph/predict/late.h"
 #include "graph/predict/simulator.h"
 #include "graph/schedule/order_place.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
 
 enum { FORWARD, BACKWARD, WEIGHT, KINDS };
@@ -341,10 +342,9 @@ double mtlm_evaluate_seconds(const struct mtlm_evaluate *config)
 static int by_start(const void *a, const void *b)
 {
     const struct mtlm_evaluated_task *x = a, *y = b;
+    const int c = mtlm_compare(x->start_ns, y->start_ns);
 
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    return x->rank - y->rank;
+    return c ? c : x->rank - y->rank;
 }
 
 /* Takes tasks and times of a walk that ended. */

@@ -308,6 +308,11 @@ static int by_place(const void *a, const void *b)
     return x->place != y->place ? x->place - y->place : x->program - y->program;
 }
 
+void mtlm_execution_sort(struct mtlm_execution *run)
+{
+    qsort(run->node, run->n, sizeof(*run->node), by_place);
+}
+
 /* Sets the times and the place of each node, and sorts the nodes by place. */
 static void note_times(const struct builder *b)
 {
@@ -326,7 +331,7 @@ static void note_times(const struct builder *b)
         e->start_ns = mtlm_simulator_start(b->sim, e->task);
         e->end_ns = mtlm_simulator_end(b->sim, e->task);
     }
-    qsort(run->node, run->n, sizeof(*run->node), by_place);
+    mtlm_execution_sort(run);
     run->makespan_ns = mtlm_simulator_makespan(b->sim);
     free(place);
 }

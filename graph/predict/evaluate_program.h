@@ -81,6 +81,9 @@ struct mtlm_execution {
 struct mtlm_execution mtlm_evaluate_program(
     const struct mtlm_evaluate_program *job);
 
+/* Sorts the nodes by place, then by program. */
+void mtlm_execution_sort(struct mtlm_execution *run);
+
 /* Frees the nodes of the execution. */
 void mtlm_execution_free(struct mtlm_execution *run);
 

@@ -6,6 +6,7 @@
 
 #include "graph/predict/exposure.h"
 #include "graph/predict/plan_work.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
 
 /* A start (1) or an end (-1) of a message of a kind, of a load or a store, or
@@ -56,7 +57,7 @@ static int by_time(const void *a, const void *b)
 {
     const struct change *x = a, *y = b;
 
-    return (x->time > y->time) - (x->time < y->time);
+    return mtlm_compare(x->time, y->time);
 }
 
 /* Returns the changes of the program in order of time; sets *n. */

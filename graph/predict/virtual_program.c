@@ -10,6 +10,7 @@
 #include "graph/predict/virtual_order.h"
 #include "graph/predict/virtual_program.h"
 #include "graph/schedule/priority.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
 
 struct virtual_builder {
@@ -273,10 +274,9 @@ static const struct mtlm_virtual_time *ranked; /* of compare_starts() */
 static int compare_starts(const void *a, const void *b)
 {
     const int x = *(const int *) a, y = *(const int *) b;
+    const int c = mtlm_compare(ranked[x].start_ns, ranked[y].start_ns);
 
-    if (ranked[x].start_ns != ranked[y].start_ns)
-        return ranked[x].start_ns < ranked[y].start_ns ? -1 : 1;
-    return x - y;
+    return c ? c : x - y;
 }
 
 /* Returns the place of each task in the order of starts. */
@@ -293,13 +293,6 @@ static int *find_places(const struct mtlm_virtual_time *time, int n)
         place[task[i]] = i;
     free(task);
     return place;
-}
-
-static int by_place(const void *a, const void *b)
-{
-    const struct mtlm_executed *x = a, *y = b;
-
-    return x->place != y->place ? x->place - y->place : x->program - y->program;
 }
 
 static struct mtlm_execution execution_of(
@@ -325,7 +318,7 @@ static struct mtlm_execution execution_of(
         last = e->end_ns > last ? e->end_ns : last;
     }
     run.makespan_ns = last;
-    qsort(run.node, run.n, sizeof(*run.node), by_place);
+    mtlm_execution_sort(&run);
     free(place);
     return run;
 }

@@ -10,6 +10,7 @@
 #include "graph/order/order_write.h"
 #include "launch/report/traced_order.h"
 #include "launch/trace/records.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
 
 /* A box, and when and where it started. */
@@ -106,10 +107,9 @@ static struct started *find_starts(const struct mtlm_boxes *boxes,
 static int by_start(const void *a, const void *b)
 {
     const struct started *x = a, *y = b;
+    const int c = mtlm_compare(x->start_ns, y->start_ns);
 
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    return x->box - y->box;
+    return c ? c : x->box - y->box;
 }
 
 /* Returns how many workers of the pipeline rank have smaller numbers. */

@@ -5,6 +5,7 @@
 
 #include "codelets/op_list.h"
 #include "launch/trace/operations.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
 
 struct call {
@@ -16,18 +17,15 @@ static int by_op_and_time(const void *pa, const void *pb)
 {
     const struct call *a = pa, *b = pb;
 
-    if (a->op != b->op)
-        return a->op - b->op;
-    return (a->ns > b->ns) - (a->ns < b->ns);
+    return a->op != b->op ? a->op - b->op : mtlm_compare(a->ns, b->ns);
 }
 
 static int most_time_first(const void *pa, const void *pb)
 {
     const struct mtlm_trace_op *a = pa, *b = pb;
+    const int c = mtlm_compare(b->total_ns, a->total_ns);
 
-    if (a->total_ns != b->total_ns)
-        return a->total_ns < b->total_ns ? 1 : -1;
-    return a->op - b->op;
+    return c ? c : a->op - b->op;
 }
 
 void mtlm_trace_find_ops(const struct mtlm_trace_records *records,

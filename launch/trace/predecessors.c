@@ -5,6 +5,7 @@
 
 #include "codelets/op_list.h"
 #include "launch/trace/predecessors.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
 
 /* The index of a record, with its key. */
@@ -19,7 +20,7 @@ static int by_key(const void *pa, const void *pb)
 
     for (int i = 0; i < 2; i++)
         if (a->key[i] != b->key[i])
-            return a->key[i] < b->key[i] ? -1 : 1;
+            return mtlm_compare(a->key[i], b->key[i]);
     return 0;
 }
 

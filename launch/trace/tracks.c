@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "launch/trace/tracks.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
 
 /* A track while it is filled. */
@@ -43,11 +44,9 @@ struct begun {
 static int by_begin(const void *pa, const void *pb)
 {
     const struct begun *a = pa, *b = pb;
+    const int c = mtlm_compare(a->begin_ns, b->begin_ns);
 
-    if (a->begin_ns != b->begin_ns)
-        return a->begin_ns < b->begin_ns ? -1 : 1;
-    return (a->record->end_ns > b->record->end_ns)
-           - (a->record->end_ns < b->record->end_ns);
+    return c ? c : mtlm_compare(a->record->end_ns, b->record->end_ns);
 }
 
 /* Index of a free track among the n of the rank; n: none. */

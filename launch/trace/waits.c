@@ -7,6 +7,7 @@
 
 #include "codelets/op_list.h"
 #include "launch/trace/waits.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
 
 /* The records of one rank by their end, without sends: a node waits for a send
@@ -31,7 +32,7 @@ static int by_end(const void *pa, const void *pb)
 {
     const struct mtlm_record *const *a = pa, *const *b = pb;
 
-    return ((*a)->end_ns > (*b)->end_ns) - ((*a)->end_ns < (*b)->end_ns);
+    return mtlm_compare((*a)->end_ns, (*b)->end_ns);
 }
 
 static struct ended sort_by_end(const struct mtlm_trace_records *records,

@@ -7,6 +7,7 @@
 
 #include "models/task/answer_score.h"
 #include "models/task/normalize.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
 
 /* The words of a normalized text, sorted. */
@@ -15,11 +16,6 @@ struct answer_words {
     char **word; /* [n], in text */
     int64_t n;
 };
-
-static int by_bytes(const void *a, const void *b)
-{
-    return strcmp(*(char *const *) a, *(char *const *) b);
-}
 
 /* Cuts a normalized text into words; the caller frees them with
  * free_words(). */
@@ -32,7 +28,7 @@ static struct answer_words sort_words(const char *normalized)
     while ((word = strsep(&rest, " ")))
         if (*word)
             w.word[w.n++] = word;
-    qsort(w.word, (size_t) w.n, sizeof(*w.word), by_bytes);
+    qsort(w.word, (size_t) w.n, sizeof(*w.word), mtlm_compare_text);
     return w;
 }
 

@@ -6,6 +6,7 @@
 
 #include "models/task/answer_score.h"
 #include "models/task/squad_score.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
 
 /* A question with a prediction. */
@@ -37,7 +38,7 @@ static int by_difference(const void *a, const void *b)
 
     if (x->difference != y->difference)
         return x->difference < y->difference ? -1 : 1;
-    return (x->question > y->question) - (x->question < y->question);
+    return mtlm_compare(x->question, y->question);
 }
 
 /* Finds the threshold of sorted questions [n] with the best mean: first no

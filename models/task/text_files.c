@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "models/task/text_files.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
 #include "runtime/file/disk.h"
 
@@ -17,11 +18,6 @@ struct names {
     char **name;
     size_t n, room;
 };
-
-static int by_bytes(const void *a, const void *b)
-{
-    return strcmp(*(char *const *) a, *(char *const *) b);
-}
 
 static void add_name(struct names *names, const char *name)
 {
@@ -64,7 +60,7 @@ static int list_names(struct names *names, const char *path, const char *end,
     if (names->n == 0)
         return mtlm_error_set(err, MTLM_EXIT_INPUT,
                               "%s: the directory has no file *%s", path, end);
-    qsort(names->name, names->n, sizeof(*names->name), by_bytes);
+    qsort(names->name, names->n, sizeof(*names->name), mtlm_compare_text);
     return 0;
 }
 

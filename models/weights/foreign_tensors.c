@@ -8,13 +8,6 @@
 #include "models/weights/foreign_tensors.h"
 #include "runtime/base/memory.h"
 
-static int by_name(const void *a, const void *b)
-{
-    const struct mtlm_safetensors_tensor *x = a, *y = b;
-
-    return strcmp(x->name, y->name);
-}
-
 const struct mtlm_safetensors_tensor *mtlm_foreign_find_name(
     const struct mtlm_foreign *f, const char *name)
 {
@@ -22,12 +15,14 @@ const struct mtlm_safetensors_tensor *mtlm_foreign_find_name(
     const struct mtlm_safetensors_tensor key = {
         .name = strncmp(name, f->prefix, skip) == 0 ? name + skip : name};
 
-    return bsearch(&key, f->tensor, f->tensors, sizeof(key), by_name);
+    return bsearch(&key, f->tensor, f->tensors, sizeof(key),
+                   mtlm_safetensors_compare_names);
 }
 
 int mtlm_foreign_sort(struct mtlm_foreign *f, struct mtlm_error *err)
 {
-    qsort(f->tensor, f->tensors, sizeof(*f->tensor), by_name);
+    qsort(f->tensor, f->tensors, sizeof(*f->tensor),
+          mtlm_safetensors_compare_names);
     for (int64_t t = 1; t < f->tensors; t++)
         if (strcmp(f->tensor[t].name, f->tensor[t - 1].name) == 0)
             return mtlm_error_set(err, MTLM_EXIT_INPUT,

@@ -9,6 +9,7 @@
 
 #include "models/weights/hash.h"
 #include "models/weights/manifest.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
 #include "runtime/file/mapped_file.h"
 #include "runtime/file/output_file.h"

@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "models/weights/safetensors.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
 #include "runtime/file/mapped_file.h"
 
@@ -173,10 +174,10 @@ static int by_place(const void *a, const void *b)
 
     if (x->data != y->data)
         return x->data < y->data ? -1 : 1;
-    return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+    return mtlm_compare(x->bytes, y->bytes);
 }
 
-static int by_name(const void *a, const void *b)
+int mtlm_safetensors_compare_names(const void *a, const void *b)
 {
     const struct mtlm_safetensors_tensor *x = a, *y = b;
 
@@ -209,7 +210,8 @@ static int check_cover(struct mtlm_safetensors *file, int64_t data_at,
                               "here (after the last tensor), found at %" PRId64,
                               file->map.path, at - file->map.data,
                               file->map.bytes);
-    qsort(file->tensor, file->count, sizeof(*file->tensor), by_name);
+    qsort(file->tensor, file->count, sizeof(*file->tensor),
+          mtlm_safetensors_compare_names);
     return 0;
 }
 
@@ -282,5 +284,6 @@ const struct mtlm_safetensors_tensor *mtlm_safetensors_find(
 {
     const struct mtlm_safetensors_tensor key = {.name = name};
 
-    return bsearch(&key, file->tensor, file->count, sizeof(key), by_name);
+    return bsearch(&key, file->tensor, file->count, sizeof(key),
+                   mtlm_safetensors_compare_names);
 }

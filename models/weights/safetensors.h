@@ -50,6 +50,9 @@ struct mtlm_safetensors_tensor {
     size_t bytes;
 };
 
+/* Compares the names of two tensors, for qsort() and bsearch(). */
+int mtlm_safetensors_compare_names(const void *a, const void *b);
+
 /* A file opened for reading. */
 struct mtlm_safetensors;
 

@@ -2,6 +2,7 @@
 #define MTLM_COMPARE_H
 
 #include <stdint.h>
+#include <string.h>
 
 /* Compares numbers: below, equal to or above 0 as a is less than, equal to or
  * greater than b. */
@@ -26,6 +27,13 @@ static inline int mtlm_compare_int64(const void *a, const void *b)
 static inline int mtlm_compare_double(const void *a, const void *b)
 {
     return mtlm_compare_real(*(const double *) a, *(const double *) b);
+}
+
+/* Compares two char * for qsort(): the text with the least bytes comes first.
+ */
+static inline int mtlm_compare_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
 #endif /* MTLM_COMPARE_H */

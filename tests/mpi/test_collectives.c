@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/philox.h"
 #include "runtime/machine/data.h"
@@ -236,7 +237,7 @@ static int by_start(const void *a, const void *b)
 {
     const struct mtlm_record *p = a, *q = b;
 
-    return (p->start_ns > q->start_ns) - (p->start_ns < q->start_ns);
+    return mtlm_compare(p->start_ns, q->start_ns);
 }
 
 /* Tensor-parallel ranks issued the same, in the same order; returns how many

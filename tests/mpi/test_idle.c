@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/compare.h"
 #include "runtime/machine/data.h"
 #include "support.h"
 #include "tests/wrap_syscall.h"
@@ -77,13 +78,6 @@ static double transfer(void)
     return 0;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *) a, y = *(const double *) b;
-
-    return (x > y) - (x < y);
-}
-
 /* After a pause, however short or long: the sender wakes the receiver, which
  * would look after half a long nap only.  Of the median: others may need the
  * machine. */
@@ -100,7 +94,7 @@ static void test_what_arrives_is_delivered_at_once(void)
     long_naps = false;
     if (rank != RECEIVER)
         return;
-    qsort(late, TIMES, sizeof(late[0]), compare);
+    qsort(late, TIMES, sizeof(late[0]), mtlm_compare_double);
     printf("delivered after %.2f ms, %.2f ms at most\n", 1e3 * late[TIMES / 2],
            1e3 * late[TIMES - 1]);
     expect(late[TIMES / 2] < LATE_S, "delivered after %g s", late[TIMES / 2]);

@@ -23,6 +23,7 @@
 #include <mtlm/policy.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/compare.h"
 #include "runtime/machine/machine.h"
 #include "runtime/policies/builtin.h"
 #include "tests/runtime/child.h"
@@ -102,13 +103,6 @@ static double run_task(int worker)
     return (started_ns - submitted_ns) * 1e-9;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *) a, y = *(const double *) b;
-
-    return (x > y) - (x < y);
-}
-
 /* Returns the median of seconds that a task waits while workers sleep long. */
 static double median_wait(int worker)
 {
@@ -120,7 +114,7 @@ static double median_wait(int worker)
         s[i] = run_task(worker);
     }
     long_naps = false;
-    qsort(s, TASKS, sizeof(s[0]), compare);
+    qsort(s, TASKS, sizeof(s[0]), mtlm_compare_double);
     return s[TASKS / 2];
 }
 

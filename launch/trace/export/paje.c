@@ -10,6 +10,7 @@
 
 #include "launch/trace/export/paje_header.h"
 #include "launch/trace/export/writer.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
 
 /* Events of a record, in their order at equal times: the end of a node comes
@@ -217,14 +218,13 @@ static void put_event(const struct paje *p, const struct paje_event *e)
 static int by_time(const void *pa, const void *pb)
 {
     const struct paje_event *a = pa, *b = pb;
+    int c = mtlm_compare(a->ns, b->ns);
 
-    if (a->ns != b->ns)
-        return a->ns < b->ns ? -1 : 1;
-    if (a->what != b->what)
-        return a->what < b->what ? -1 : 1;
-    if (a->then_ns != b->then_ns)
-        return a->then_ns < b->then_ns ? -1 : 1;
-    return (a->record > b->record) - (a->record < b->record);
+    if (!c)
+        c = mtlm_compare(a->what, b->what);
+    if (!c)
+        c = mtlm_compare(a->then_ns, b->then_ns);
+    return c ? c : mtlm_compare(a->record, b->record);
 }
 
 static struct paje_event *events_of(const struct paje *p, size_t *n)
