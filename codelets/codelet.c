@@ -166,20 +166,25 @@ static void begin_task(const struct mtlm_task *task)
         mtlm_policy_nodes_started(task->node);
 }
 
+static struct mtlm_context context_of(const struct mtlm_task *task, int worker)
+{
+    return (struct mtlm_context){.sample = task->sample,
+                                 .share = task->share,
+                                 .batch = task->batch,
+                                 .first = task->first,
+                                 .position = task->position,
+                                 .rows = task->rows,
+                                 .scratch = &scratch[worker]};
+}
+
 static void run_cpu(void *buffers[], void *arg)
 {
     const struct mtlm_task *task = arg;
     const int worker = starpu_worker_get_id_check();
-    const struct mtlm_context context = {.sample = task->sample,
-                                         .share = task->share,
-                                         .batch = task->batch,
-                                         .first = task->first,
-                                         .position = task->position,
-                                         .rows = task->rows,
-                                         .scratch = &scratch[worker],
-                                         .wide = &wide[worker]};
+    struct mtlm_context context = context_of(task, worker);
     void *ptr[MTLM_MAX_POINTERS];
 
+    context.wide = &wide[worker];
     begin_task(task);
     if (task->sleeps) {
         sleep_until_end(task);
@@ -222,16 +227,10 @@ static void run_cuda(void *buffers[], void *arg)
 {
     const struct mtlm_task *task = arg;
     const int worker = starpu_worker_get_id_check();
-    const struct mtlm_context context = {.sample = task->sample,
-                                         .share = task->share,
-                                         .batch = task->batch,
-                                         .first = task->first,
-                                         .position = task->position,
-                                         .rows = task->rows,
-                                         .scratch = &scratch[worker],
-                                         .device = mtlm_cuda_device(worker)};
+    struct mtlm_context context = context_of(task, worker);
     void *ptr[MTLM_MAX_POINTERS];
 
+    context.device = mtlm_cuda_device(worker);
     begin_task(task);
     gather_operands(ptr, buffers, task->call);
     mtlm_call_run_cuda(ptr, task->call, &context);
