@@ -87,13 +87,13 @@ bool mtlm_layout_shares_embedding(const struct mtlm_layout *layout)
            && (layout->pp_rank == first || layout->pp_rank == last);
 }
 
-static void split_evenly(int64_t num_layers, int64_t stages, int stage,
-                         int64_t *first, int64_t *count)
+void mtlm_layout_split(int64_t n, int64_t parts, int part, int64_t *first,
+                       int64_t *count)
 {
-    const int64_t each = num_layers / stages, more = num_layers % stages;
+    const int64_t each = n / parts, more = n % parts;
 
-    *first = stage * each + (stage < more ? stage : more);
-    *count = each + (stage < more);
+    *first = part * each + (part < more ? part : more);
+    *count = each + (part < more);
 }
 
 void mtlm_layout_layers(const struct mtlm_layout *layout, int64_t num_layers,
@@ -106,7 +106,8 @@ void mtlm_layout_layers(const struct mtlm_layout *layout, int64_t num_layers,
         *count = layout->stage_layers[stage];
         return;
     }
-    split_evenly(num_layers, mtlm_layout_stages(layout), stage, first, count);
+    mtlm_layout_split(num_layers, mtlm_layout_stages(layout), stage, first,
+                      count);
 }
 
 int64_t mtlm_layout_layer_count(const struct mtlm_layout *layout,

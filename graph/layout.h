@@ -79,6 +79,11 @@ int mtlm_layout_stage(const struct mtlm_layout *layout, int chunk);
  * one holds the first stage, the other the last. */
 bool mtlm_layout_shares_embedding(const struct mtlm_layout *layout);
 
+/* Sets *first and *count of part `part` of n things, dealt out evenly: the
+ * first parts get one more. */
+void mtlm_layout_split(int64_t n, int64_t parts, int part, int64_t *first,
+                       int64_t *count);
+
 /* Sets *first and *count: virtual stage k holds the layers *first .. *first +
  * *count - 1. */
 void mtlm_layout_layers(const struct mtlm_layout *layout, int64_t num_layers,

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "graph/build/row_parts.h"
+#include "graph/layout.h"
 
 /* A matrix product of GOOD_ROWS rows reaches about 0.97 of the speed of a long
  * product, LEAST_ROWS rows about 0.85: OpenBLAS packs the weights anew for
@@ -44,11 +45,11 @@ static int64_t choose_unit(int64_t s, int n)
 
 void mtlm_row_parts_get(int64_t s, int n, int i, int64_t *first, int64_t *count)
 {
-    const int64_t rows = choose_unit(s, n), units = s / rows;
-    const int64_t each = units / n, more = units % n;
+    const int64_t rows = choose_unit(s, n);
 
-    *first = (i * each + (i < more ? i : more)) * rows;
-    *count = (each + (i < more)) * rows;
+    mtlm_layout_split(s / rows, n, i, first, count);
+    *first *= rows;
+    *count *= rows;
 }
 
 bool mtlm_row_parts_divide(int64_t s, int n, int t)
