@@ -8,7 +8,7 @@
 
 #include "launch/report/loss_panel.h"
 #include "launch/report/loss_picture.h"
-#include "launch/trace/export/whole_file.h"
+#include "launch/trace/export/export.h"
 #include "launch/trace/export/xml.h"
 #include "runtime/machine/color.h"
 
@@ -400,9 +400,6 @@ int mtlm_loss_picture_write(const char *path, const struct mtlm_losses *run,
                             int n, struct mtlm_error *err)
 {
     const struct loss_picture picture = {run, n};
-    const int error = mtlm_whole_file_write(path, put_picture, &picture);
 
-    return error ? mtlm_error_set(err, MTLM_EXIT_IO, "cannot write %s: %s",
-                                  path, strerror(error))
-                 : 0;
+    return mtlm_trace_export_file(path, put_picture, &picture, err);
 }

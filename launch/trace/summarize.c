@@ -161,7 +161,7 @@ struct mtlm_trace_summary *mtlm_trace_summarize(
     summary->ranks = info->ranks;
     summary->rank = mtlm_calloc(info->ranks, sizeof(*summary->rank));
     if (info->stages > 0 && info->microbatches > 0) {
-        const int v = info->virtual_stages > 1 ? info->virtual_stages : 1;
+        const int v = mtlm_trace_chunks(info);
         const double idle = info->stages - 1;
 
         summary->ideal_1f1b = idle / ((double) v * info->microbatches + idle);

@@ -85,4 +85,10 @@ struct mtlm_trace_info {
     int shown_first, shown_last;
 };
 
+/* Returns the stages of the model per rank; 1 where they are unknown. */
+static inline int mtlm_trace_chunks(const struct mtlm_trace_info *info)
+{
+    return info->virtual_stages > 1 ? info->virtual_stages : 1;
+}
+
 #endif /* MTLM_TRACE_H */

@@ -38,8 +38,8 @@ int mtlm_trace_export_picture(const char *path,
 int mtlm_trace_export_pictures(const char *path, const struct mtlm_trace *trace,
                                struct mtlm_error *err);
 
-/* Writes one file by a writer of this room that takes a graph, the nodes of a
- * rank or a layout: -1 and MTLM_EXIT_IO. */
+/* Writes one file by a writer that takes a graph, the nodes of a rank, a layout
+ * or losses: -1 and MTLM_EXIT_IO. */
 int mtlm_trace_export_file(const char *path, mtlm_whole_file_writer *write,
                            const void *what, struct mtlm_error *err);
 

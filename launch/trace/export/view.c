@@ -76,7 +76,7 @@ static char *title_text(const struct mtlm_view *view)
 static char *comparison(const struct mtlm_view *view)
 {
     const struct mtlm_trace_info *info = view->trace->info;
-    const int v = info->virtual_stages > 1 ? info->virtual_stages : 1;
+    const int v = mtlm_trace_chunks(info);
 
     if (info->stages < 2 || info->microbatches < 1)
         return mtlm_strdup("");
@@ -177,7 +177,7 @@ void mtlm_view_put_axis(FILE *f, const struct mtlm_view *view, bool labels)
 /* "stage 1", "stages 0 3", "8 stages" of the pipeline rank. */
 static void put_stages(FILE *f, const struct mtlm_trace_info *info, int pp_rank)
 {
-    const int v = info->virtual_stages > 1 ? info->virtual_stages : 1;
+    const int v = mtlm_trace_chunks(info);
     const struct mtlm_layout layout = {.pp = info->stages,
                                        .virtual_stages = v,
                                        .placement = info->placement,

@@ -44,7 +44,7 @@ static void print_causes(FILE *out, const struct mtlm_trace_summary *s)
 static void print_bubbles(FILE *out, const struct mtlm_trace_summary *s,
                           const struct mtlm_trace_info *info)
 {
-    const int v = info->virtual_stages > 1 ? info->virtual_stages : 1;
+    const int v = mtlm_trace_chunks(info);
 
     fprintf(out,
             "  bubble         %.1f %% of the iteration; %.1f %% of the ideal "
