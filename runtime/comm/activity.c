@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/least.h"
 #include "runtime/comm/activity.h"
 #include "runtime/file/disk.h"
 #include "runtime/machine/machine.h"
@@ -161,19 +162,14 @@ struct mtlm_activity mtlm_activity_look(void)
     return seen;
 }
 
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 void mtlm_activity_shift(int64_t late_ns)
 {
     const int64_t now = mtlm_now_ns();
 
     pthread_mutex_lock(&mutex);
     for (int i = 0; i < MTLM_WAITER_COUNT; i++)
-        wait[i].since_ns = earlier(wait[i].since_ns + late_ns, now);
+        wait[i].since_ns = mtlm_least(wait[i].since_ns + late_ns, now);
     pthread_mutex_unlock(&mutex);
-    progress_ns = earlier(progress_ns + late_ns, now);
-    disk_ns = earlier(disk_ns + late_ns, now);
+    progress_ns = mtlm_least(progress_ns + late_ns, now);
+    disk_ns = mtlm_least(disk_ns + late_ns, now);
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "runtime/base/least.h"
 #include "runtime/base/memory.h"
 #include "runtime/comm/group.h"
 #include "runtime/comm/mpi_turn.h"
@@ -24,11 +25,6 @@ struct mtlm_pair_sum {
     char *arrived;     /* [FLYING * piece], or [n] if that is less */
     MPI_Request request[FLYING][2];
 };
-
-static int smaller(int a, int b)
-{
-    return a < b ? a : b;
-}
 
 /* Returns the number of the piece that begins at element `at`, modulo the
  * pieces posted at a time. */
@@ -50,7 +46,7 @@ static size_t offset_of(const struct mtlm_pair_sum *e, int at)
 static void post_piece(struct mtlm_pair_sum *e)
 {
     const struct mtlm_pair_sum_config *c = &e->config;
-    const int at = e->posted, n = smaller(e->piece, c->n - at);
+    const int at = e->posted, n = mtlm_least(e->piece, c->n - at);
     MPI_Request *request = e->request[turn_of(e, at)];
 
     MTLM_CHECK_MPI(MPI_Irecv(arrived_at(e, at), n, c->type, e->peer, c->tag,
@@ -77,9 +73,9 @@ struct mtlm_pair_sum *mtlm_pair_sum_start(
     MTLM_CHECK_MPI(MPI_Comm_rank(config->comm, &e->peer));
     e->peer = 1 - e->peer;
     MTLM_CHECK_MPI(MPI_Type_size(config->type, &e->bytes));
-    e->piece = smaller(PIECE_BYTES / e->bytes, config->n);
+    e->piece = mtlm_least(PIECE_BYTES / e->bytes, config->n);
     e->arrived =
-        mtlm_realloc(NULL, smaller(FLYING * e->piece, config->n), e->bytes);
+        mtlm_realloc(NULL, mtlm_least(FLYING * e->piece, config->n), e->bytes);
     post_pieces(e);
     return e;
 }
@@ -97,7 +93,7 @@ static enum mtlm_pair_sum_state end_sum(struct mtlm_pair_sum *e)
 enum mtlm_pair_sum_state mtlm_pair_sum_test(struct mtlm_pair_sum *e)
 {
     const struct mtlm_pair_sum_config *c = &e->config;
-    const int at = e->added, n = smaller(e->piece, c->n - at);
+    const int at = e->added, n = mtlm_least(e->piece, c->n - at);
     MPI_Request *request = e->request[turn_of(e, at)];
     int done;
 
