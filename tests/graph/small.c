@@ -172,6 +172,15 @@ void small_ranks_destroy(struct small_ranks *ranks)
     free(ranks->program);
 }
 
+struct mtlm_plan small_plan(const struct mtlm_program_config *config)
+{
+    struct small_ranks ranks = small_ranks_create(config);
+    const struct mtlm_plan plan = mtlm_plan(ranks.program[0], 0);
+
+    small_ranks_destroy(&ranks);
+    return plan;
+}
+
 double small_kept_bytes(struct mtlm_program_config config, int64_t num_layers)
 {
     struct small_ranks ranks;

@@ -2,6 +2,7 @@
 #define MTLM_TESTS_SMALL_H
 
 #include "graph/build/program.h"
+#include "graph/predict/plan.h"
 
 /* gpt-tiny's structure - 4 layers, 4 heads, hidden dropout and attention
  * dropout - small enough that its programs run in milliseconds.  The
@@ -43,6 +44,9 @@ struct small_ranks {
 
 struct small_ranks small_ranks_create(const struct mtlm_program_config *config);
 void small_ranks_destroy(struct small_ranks *ranks);
+
+/* Returns the plan of rank 0. */
+struct mtlm_plan small_plan(const struct mtlm_program_config *config);
 
 /* Bytes of a slot of everything that the forward pass of rank 0 leaves for the
  * gradients, in a model of so many layers. */

@@ -311,14 +311,8 @@ static void test_validations_have_the_same_loss(void **state)
 static struct mtlm_plan plan_of(struct mtlm_program_config config,
                                 const struct amount *amount)
 {
-    struct small_ranks ranks;
-    struct mtlm_plan plan;
-
     set_amount(&config, amount);
-    ranks = small_ranks_create(&config);
-    plan = mtlm_plan(ranks.program[0], 0);
-    small_ranks_destroy(&ranks);
-    return plan;
+    return small_plan(&config);
 }
 
 /* Returns the padded bytes of both moments of a parameter of one rank. */

@@ -206,14 +206,8 @@ static void test_an_input_is_written_and_read_once(void **state)
 static struct mtlm_plan plan_of(struct mtlm_program_config config,
                                 const struct mtlm_offload_amount *amount)
 {
-    struct small_ranks ranks;
-    struct mtlm_plan plan;
-
     set_amount(&config, amount);
-    ranks = small_ranks_create(&config);
-    plan = mtlm_plan(ranks.program[0], 0);
-    small_ranks_destroy(&ranks);
-    return plan;
+    return small_plan(&config);
 }
 
 /* L layers are stages of one rank, and m microbatches a group: m + 3 of their

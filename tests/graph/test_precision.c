@@ -78,9 +78,8 @@ static void check_bytes(int dp, bool sharded)
 {
     const struct mtlm_program_config config =
         layout(MTLM_F16, 1, 1, dp, sharded);
-    struct small_ranks ranks = small_ranks_create(&config);
     const double word = 60 * 32;
-    const struct mtlm_plan plan = mtlm_plan(ranks.program[0], 0);
+    const struct mtlm_plan plan = small_plan(&config);
     const double n = plan.parameters, shares = sharded ? dp : 1;
 
     assert_true(plan.weight_bytes == 2 * n);
@@ -88,7 +87,6 @@ static void check_bytes(int dp, bool sharded)
     assert_true(plan.gradient_bytes - 4 * (n + word)
                 <= (sharded ? 1.1 * 4 * (n + word) / dp : 0));
     assert_true(fabs(plan.moment_bytes / (12 * n / shares) - 1) < 0.1);
-    small_ranks_destroy(&ranks);
 }
 
 static void test_a_parameter_takes_18_bytes(void **state)
@@ -99,21 +97,12 @@ static void test_a_parameter_takes_18_bytes(void **state)
     check_bytes(2, true);
 }
 
-static struct mtlm_plan plan_of(const struct mtlm_program_config *config)
-{
-    struct small_ranks ranks = small_ranks_create(config);
-    const struct mtlm_plan plan = mtlm_plan(ranks.program[0], 0);
-
-    small_ranks_destroy(&ranks);
-    return plan;
-}
-
 static struct mtlm_plan first_plan(enum mtlm_dtype value, int tp, int pp,
                                    int dp)
 {
     const struct mtlm_program_config config = layout(value, tp, pp, dp, false);
 
-    return plan_of(&config);
+    return small_plan(&config);
 }
 
 /* The scratch of CPU kernels is the host's only where no GPU runs them, which a
@@ -126,7 +115,7 @@ static void test_a_gpu_needs_no_scratch_of_cpu_kernels(void **state)
     const struct mtlm_model *m = &config.model;
     const double rows = m->seq_length * config.micro_batch;
     const struct mtlm_plan single = first_plan(MTLM_REAL, 1, 1, 1);
-    const struct mtlm_plan half = plan_of(&config);
+    const struct mtlm_plan half = small_plan(&config);
 
     (void) state;
     if (!mtlm_ops[MTLM_OP_LINEAR_FWD]->cuda) {
@@ -172,21 +161,21 @@ static void test_what_nccl_carries_has_no_copy_on_the_host(void **state)
 static void test_checkpoints_take_host_memory_beside_a_gpu(void **state)
 {
     struct mtlm_program_config config = layout(MTLM_BF16, 1, 1, 1, false);
-    const struct mtlm_plan none = plan_of(&config);
+    const struct mtlm_plan none = small_plan(&config);
     const double word = 60 * 32; /* the largest parameter */
     struct mtlm_plan saves, weights, all;
 
     (void) state;
     config.save = MTLM_SAVE_ALL;
-    saves = plan_of(&config);
+    saves = small_plan(&config);
     assert_true(mtlm_plan_beside_gpu_bytes(&saves, true) - saves.runtime_bytes
                 == mtlm_plan_beside_gpu_bytes(&none, true) - none.runtime_bytes
                        + saves.saved_bytes);
     config.save = MTLM_SAVE_NOTHING;
     config.loads = MTLM_LOAD_WEIGHTS;
-    weights = plan_of(&config);
+    weights = small_plan(&config);
     config.loads = MTLM_LOAD_ALL;
-    all = plan_of(&config);
+    all = small_plan(&config);
     assert_true(none.gpu_load_bytes == 0);
     assert_true(mtlm_plan_beside_gpu_bytes(&weights, true)
                     - mtlm_plan_beside_gpu_bytes(&none, true)

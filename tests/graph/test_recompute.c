@@ -339,14 +339,8 @@ static void test_windows_count_what_is_called_again(void **state)
 static double activation_bytes(struct mtlm_program_config config,
                                int64_t num_layers)
 {
-    struct small_ranks ranks;
-    double bytes;
-
     config.model.num_layers = num_layers;
-    ranks = small_ranks_create(&config);
-    bytes = mtlm_plan(ranks.program[0], 0).activation_bytes;
-    small_ranks_destroy(&ranks);
-    return bytes;
+    return small_plan(&config).activation_bytes;
 }
 
 /* What one more layer takes is the input that is kept of its group, in each

@@ -123,14 +123,9 @@ static void test_every_element_is_copied_by_one_rank(void **state)
 static struct mtlm_plan plan_of(int save)
 {
     struct mtlm_program_config config = small_config(1, 1, 1);
-    struct small_ranks ranks;
-    struct mtlm_plan plan;
 
     config.save = save;
-    ranks = small_ranks_create(&config);
-    plan = mtlm_plan(ranks.program[0], 0);
-    small_ranks_destroy(&ranks);
-    return plan;
+    return small_plan(&config);
 }
 
 /* Of a GPU they go where they are written from, through no other copy. */

@@ -105,15 +105,6 @@ static void test_recomputation_changes_no_bit(void **state)
 
 /* ---- structure ---- */
 
-static int count(const struct mtlm_program *program, enum mtlm_op_kind kind)
-{
-    int n = 0;
-
-    for (int i = 0; i < program->train.n; i++)
-        n += program->train.item[i].node->call.kind == kind;
-    return n;
-}
-
 /* A part of a layer's half is gathered once, and its sum is scattered, forward;
  * backward the other way round; and it is gathered again for the weights (arXiv
  * 2205.05198, section 4.2.2).  The embedding's sum and the output layer's input
@@ -135,10 +126,10 @@ static void test_the_meetings_of_a_layer_are_the_papers(void **state)
                 const int layers = stage->n_layers, each = 5 * parts;
 
                 assert_int_equal(
-                    count(p, MTLM_OP_ALL_GATHER),
+                    small_count(&p->train, MTLM_OP_ALL_GATHER),
                     each * (6 * layers + stage->first + 2 * stage->last));
                 assert_int_equal(
-                    count(p, MTLM_OP_REDUCE_SCATTER),
+                    small_count(&p->train, MTLM_OP_REDUCE_SCATTER),
                     each * (4 * layers + stage->first + stage->last));
             }
             small_ranks_destroy(&ranks);
@@ -176,13 +167,9 @@ static void test_gathered_rows_share_their_memory(void **state)
 
     (void) state;
     for (int sequence = 0; sequence < 2; sequence++) {
-        struct small_ranks ranks;
-
         config.model.num_layers = 24;
         config.sequence_parallel = sequence;
-        ranks = small_ranks_create(&config);
-        bytes[sequence] = mtlm_plan(ranks.program[0], 0).activation_bytes;
-        small_ranks_destroy(&ranks);
+        bytes[sequence] = small_plan(&config).activation_bytes;
     }
     print_message("# %.0f bytes, sharing rows %.0f\n", bytes[0], bytes[1]);
     assert_true(bytes[1] < bytes[0]);
