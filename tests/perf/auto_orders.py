@@ -1,7 +1,5 @@
 """perf/auto_orders: its settings and counts, and a plan of each policy."""
 
-import importlib.machinery
-import importlib.util
 import os
 import subprocess
 import sys
@@ -11,12 +9,10 @@ source = os.environ.get("srcdir", ".")
 build = os.environ.get("builddir", ".")
 sys.dont_write_bytecode = True  # of scripts without a suffix
 
+from perf_script import load  # noqa: E402
+
 SCRIPT = os.path.join(source, "perf", "auto_orders")
-LOADER = importlib.machinery.SourceFileLoader("auto_orders", SCRIPT)
-script = importlib.util.module_from_spec(
-    importlib.util.spec_from_loader("auto_orders", LOADER)
-)
-LOADER.exec_module(script)
+script = load(SCRIPT, "auto_orders")
 
 PAGE = """\
 | p, m | F, B, W, hop | memory | bound | best published | found | stages |

@@ -1,8 +1,6 @@
 """perf/check_bound accepts the proofs of --bound-out, and no changed one."""
 
 import copy
-import importlib.machinery
-import importlib.util
 import itertools
 import json
 import os
@@ -17,12 +15,10 @@ build = os.environ.get("builddir", ".")
 full = os.environ.get("TIER") == "full"
 sys.dont_write_bytecode = True  # of scripts without a suffix
 
+from perf_script import load  # noqa: E402
+
 SCRIPT = os.path.join(source, "perf", "check_bound")
-LOADER = importlib.machinery.SourceFileLoader("check_bound", SCRIPT)
-script = importlib.util.module_from_spec(
-    importlib.util.spec_from_loader("check_bound", LOADER)
-)
-LOADER.exec_module(script)
+script = load(SCRIPT, "check_bound")
 from bench.proof_times import difference  # noqa: E402
 
 TIMES = """\

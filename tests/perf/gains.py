@@ -1,7 +1,5 @@
 """perf/gains: its jobs, equal memory, sources of a gain, and a small job."""
 
-import importlib.machinery
-import importlib.util
 import os
 import subprocess
 import sys
@@ -13,12 +11,10 @@ source = os.environ.get("srcdir", ".")
 build = os.environ.get("builddir", ".")
 sys.dont_write_bytecode = True  # of scripts without a suffix
 
+from perf_script import load  # noqa: E402
+
 SCRIPT = os.path.join(source, "perf", "gains")
-LOADER = importlib.machinery.SourceFileLoader("gains", SCRIPT)
-script = importlib.util.module_from_spec(
-    importlib.util.spec_from_loader("gains", LOADER)
-)
-LOADER.exec_module(script)
+script = load(SCRIPT, "gains")
 GIB = script.GIB
 
 

@@ -1,8 +1,6 @@
 """perf/growth: exponents of made-up results, the page, two sizes, a wrong axis."""
 
 import glob
-import importlib.machinery
-import importlib.util
 import json
 import math
 import os
@@ -17,12 +15,10 @@ source = os.environ.get("srcdir", ".")
 build = os.environ.get("builddir", ".")
 sys.dont_write_bytecode = True  # of scripts without a suffix
 
+from perf_script import load  # noqa: E402
+
 SCRIPT = os.path.join(source, "perf", "growth")
-LOADER = importlib.machinery.SourceFileLoader("growth_script", SCRIPT)
-script = importlib.util.module_from_spec(
-    importlib.util.spec_from_loader("growth_script", LOADER)
-)
-LOADER.exec_module(script)
+script = load(SCRIPT, "growth_script")
 growth, growth_page = script.growth, script.growth_page
 
 SIZES = [3 * 2**k for k in range(6)]

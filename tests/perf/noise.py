@@ -1,7 +1,5 @@
 """perf/noise: its figures, its counts, and plans of one small job."""
 
-import importlib.machinery
-import importlib.util
 import os
 import subprocess
 import sys
@@ -12,12 +10,10 @@ source = os.environ.get("srcdir", ".")
 build = os.environ.get("builddir", ".")
 sys.dont_write_bytecode = True  # of scripts without a suffix
 
+from perf_script import load  # noqa: E402
+
 SCRIPT = os.path.join(source, "perf", "noise")
-LOADER = importlib.machinery.SourceFileLoader("noise_script", SCRIPT)
-script = importlib.util.module_from_spec(
-    importlib.util.spec_from_loader("noise_script", LOADER)
-)
-LOADER.exec_module(script)
+script = load(SCRIPT, "noise_script")
 noise = script.noise
 
 PLAN = """\

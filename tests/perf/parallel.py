@@ -2,8 +2,6 @@
 out.  Nothing is measured."""
 
 import collections
-import importlib.machinery
-import importlib.util
 import os
 import sys
 import unittest
@@ -15,13 +13,10 @@ sys.path.insert(0, PERF)
 from bench import comparison, layouts, loops, machine, ours, theirs  # noqa: E402
 
 sys.dont_write_bytecode = True
-LOADER = importlib.machinery.SourceFileLoader(
-    "parallel_vs_pytorch", os.path.join(PERF, "parallel_vs_pytorch")
-)
-parallel = importlib.util.module_from_spec(
-    importlib.util.spec_from_loader("parallel_vs_pytorch", LOADER)
-)
-LOADER.exec_module(parallel)
+
+from perf_script import load  # noqa: E402
+
+parallel = load(os.path.join(PERF, "parallel_vs_pytorch"), "parallel_vs_pytorch")
 
 OLD = dict(
     torch="1.13", masters=False,

@@ -2,8 +2,6 @@
 comparison of two policies under two schedules."""
 
 import contextlib
-import importlib.machinery
-import importlib.util
 import io
 import os
 import subprocess
@@ -20,6 +18,7 @@ sys.path.insert(0, os.path.join(source, "perf"))
 
 from bench import policies  # noqa: E402
 from bench.ours import Failure, Ours  # noqa: E402
+from perf_script import load  # noqa: E402
 
 JOB = (
     "--model gpt-tiny --num-layers 2 --hidden-size 16 --seq-length 16 "
@@ -37,12 +36,7 @@ weight_ms = 1
 
 def script(name):
     """One of perf/policies/, as a module."""
-    path = os.path.join(source, "perf", "policies", name)
-    loader = importlib.machinery.SourceFileLoader(name, path)
-    spec = importlib.util.spec_from_loader(name, loader)
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+    return load(os.path.join(source, "perf", "policies", name), name)
 
 
 def node(op, microbatch, stage, worker, start, end, rank=0):

@@ -1,7 +1,5 @@
 """perf/published: its rows, options, errors, and a prediction."""
 
-import importlib.machinery
-import importlib.util
 import os
 import subprocess
 import sys
@@ -12,12 +10,10 @@ source = os.environ.get("srcdir", ".")
 build = os.environ.get("builddir", ".")
 sys.dont_write_bytecode = True  # of scripts without a suffix
 
+from perf_script import load  # noqa: E402
+
 SCRIPT = os.path.join(source, "perf", "published")
-LOADER = importlib.machinery.SourceFileLoader("published", SCRIPT)
-script = importlib.util.module_from_spec(
-    importlib.util.spec_from_loader("published", LOADER)
-)
-LOADER.exec_module(script)
+script = load(SCRIPT, "published")
 iterations = script.iterations
 ROWS = iterations.read(script.ROWS)
 

@@ -3,8 +3,6 @@ and ours is traced in the iterations that count."""
 
 import argparse
 import contextlib
-import importlib.machinery
-import importlib.util
 import io
 import os
 import subprocess
@@ -16,12 +14,10 @@ from unittest import mock
 source = os.environ.get("srcdir", ".")
 sys.dont_write_bytecode = True  # of scripts without a suffix
 
+from perf_script import load  # noqa: E402
+
 SCRIPT = os.path.join(source, "perf", "parallel_vs_pytorch")
-LOADER = importlib.machinery.SourceFileLoader("parallel_vs_pytorch", SCRIPT)
-script = importlib.util.module_from_spec(
-    importlib.util.spec_from_loader("parallel_vs_pytorch", LOADER)
-)
-LOADER.exec_module(script)
+script = load(SCRIPT, "parallel_vs_pytorch")
 
 from bench import command_line, page_files  # noqa: E402  (the script knows where)
 

@@ -1,7 +1,5 @@
 """perf/schedules: its formulas and tables, refusals, and a run on two ranks."""
 
-import importlib.machinery
-import importlib.util
 import json
 import os
 import re
@@ -18,6 +16,7 @@ sys.path.insert(0, os.path.join(source, "perf"))
 from bench import page_files, published, schedule_store, sleeping  # noqa: E402
 from bench import schedule_table as table  # noqa: E402
 from bench.ours import Failure  # noqa: E402
+from perf_script import load  # noqa: E402
 
 SCRIPT = os.path.join(source, "perf", "schedules")
 
@@ -34,11 +33,7 @@ WAITS = (
 
 
 def script():
-    loader = importlib.machinery.SourceFileLoader("schedules", SCRIPT)
-    spec = importlib.util.spec_from_loader("schedules", loader)
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+    return load(SCRIPT, "schedules")
 
 
 def cell(planned, measured, more=0.0, memory=4, least=25):

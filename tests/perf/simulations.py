@@ -1,7 +1,5 @@
 """perf/simulations: a job that it measures, its bars and its page."""
 
-import importlib.machinery
-import importlib.util
 import os
 import sys
 import unittest
@@ -10,12 +8,10 @@ source = os.environ.get("srcdir", ".")
 build = os.environ.get("builddir", ".")
 sys.dont_write_bytecode = True  # of scripts without a suffix
 
+from perf_script import load  # noqa: E402
+
 SCRIPT = os.path.join(source, "perf", "simulations")
-LOADER = importlib.machinery.SourceFileLoader("simulations", SCRIPT)
-simulations = importlib.util.module_from_spec(
-    importlib.util.spec_from_loader("simulations", LOADER)
-)
-LOADER.exec_module(simulations)
+simulations = load(SCRIPT, "simulations")
 
 
 class Simulations(unittest.TestCase):

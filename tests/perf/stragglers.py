@@ -5,8 +5,6 @@ of the published jobs; another program wrote the file.  F takes 1 and 1.5 s, B 2
 and 2.5 s, in the second step twice as long; a message takes 0.1 s, what is before
 the passes 0.5 s and what is behind them 0.3 s."""
 
-import importlib.machinery
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -18,12 +16,10 @@ source = os.environ.get("srcdir", ".")
 build = os.environ.get("builddir", ".")
 sys.dont_write_bytecode = True  # of scripts without a suffix
 
+from perf_script import load  # noqa: E402
+
 SCRIPT = os.path.join(source, "perf", "stragglers")
-LOADER = importlib.machinery.SourceFileLoader("stragglers_script", SCRIPT)
-script = importlib.util.module_from_spec(
-    importlib.util.spec_from_loader("stragglers_script", LOADER)
-)
-LOADER.exec_module(script)
+script = load(SCRIPT, "stragglers_script")
 stragglers = script.stragglers
 parquet = stragglers.parquet
 
