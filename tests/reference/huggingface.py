@@ -390,7 +390,7 @@ def compare_weights(a, b):
     return good
 
 
-def main():
+def main(write, compare_same, compare_logits):
     if sys.argv[1] == "write":
         write(Path(sys.argv[2]))
         return
@@ -398,7 +398,7 @@ def main():
     for pair in sys.argv[2:]:
         a, sign, b = re.split("(==?|~)", pair)
         if sign == "==":
-            failures += not compare_weights(a, b)
+            failures += not compare_same(a, b)
         else:
             failures += not compare_logits(
                 a, b, BOUND if sign == "=" else BOUND_BF16)
@@ -406,4 +406,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(write, compare_weights, compare_logits)

@@ -14,14 +14,12 @@ Usage: transformers_models.py write DIR
            ~ within 2e-2, which bf16 is good for and a wrong model is not
            == both load as the same class with the same logits, bit for bit"""
 
-import re
-import sys
 from pathlib import Path
 
 import numpy as np
 import torch
 import transformers
-from huggingface import BOUND, BOUND_BF16, off, read_logits
+from huggingface import main, off, read_logits
 
 VOCAB, POSITIONS = 300, 64
 # Six heads: ALiBi's slopes of no power of two.
@@ -120,21 +118,6 @@ def compare_models(a, b):
     return same
 
 
-def main():
-    if sys.argv[1] == "write":
-        write(Path(sys.argv[2]))
-        return
-    failures = 0
-    for pair in sys.argv[2:]:
-        a, sign, b = re.split("(==?|~)", pair)
-        if sign == "==":
-            failures += not compare_models(a, b)
-        else:
-            failures += not compare_logits(
-                a, b, BOUND if sign == "=" else BOUND_BF16)
-    sys.exit(failures > 0)
-
-
 transformers.logging.set_verbosity_error()
 with torch.no_grad():
-    main()
+    main(write, compare_models, compare_logits)
