@@ -7,7 +7,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,20 +149,10 @@ static int remove_file(const struct mtlm_convert_output *output,
 
 /* ---- the end ---- */
 
-/* Syncs the directory that holds path. */
-static int sync_above(const char *path)
-{
-    char *copy = mtlm_strdup(path);
-    const int rc = mtlm_disk_sync_dir(dirname(copy));
-
-    free(copy);
-    return rc;
-}
-
 static int rename_all(const struct mtlm_convert_output *output)
 {
     return rename(output->temporary, output->path) == 0
-                   && sync_above(output->path) == 0
+                   && mtlm_disk_sync_above(output->path) == 0
                ? 0
                : -1;
 }

@@ -219,6 +219,15 @@ int mtlm_disk_sync_dir(const char *dir)
     return rc;
 }
 
+int mtlm_disk_sync_above(const char *path)
+{
+    char *copy = mtlm_strdup(path);
+    const int rc = mtlm_disk_sync_dir(dirname(copy));
+
+    free(copy);
+    return rc;
+}
+
 int mtlm_disk_cannot_read(const char *path, struct mtlm_error *err)
 {
     const bool bad =

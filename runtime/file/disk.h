@@ -62,6 +62,9 @@ int mtlm_disk_sync(int fd);
  * unreadable. */
 int mtlm_disk_sync_dir(const char *dir);
 
+/* As mtlm_disk_sync_dir(), of the directory that holds path. */
+int mtlm_disk_sync_above(const char *path);
+
 /* Sets err for a path that cannot be read, with the reason in errno.
  * MTLM_EXIT_INPUT: the path does not exist, or is no file.  MTLM_EXIT_IO: the
  * system refuses or fails to read a file that may be good.  Always returns

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -137,16 +136,6 @@ int mtlm_output_file_finish(struct mtlm_output_file *file,
     return rc < 0 || !closed ? failed(file, "write", err) : 0;
 }
 
-/* Flush the directory: only then the new name is on the disk. */
-static int sync_directory(const char *path)
-{
-    char *copy = mtlm_strdup(path);
-    const int rc = mtlm_disk_sync_dir(dirname(copy));
-
-    free(copy);
-    return rc;
-}
-
 int mtlm_output_file_clear(const struct mtlm_output_file *file,
                            struct mtlm_error *err)
 {
@@ -164,7 +153,8 @@ int mtlm_output_file_publish(struct mtlm_output_file *file,
         return failed(file, "create", err);
     free(file->temporary);
     file->temporary = NULL;
-    if (sync_directory(file->path) < 0)
+    /* Only then the new name is on the disk. */
+    if (mtlm_disk_sync_above(file->path) < 0)
         return failed(file, "write the directory of", err);
     return 0;
 }
