@@ -6,14 +6,10 @@
 
 #include "launch/tools/text_writer.h"
 #include "models/text/sentences.h"
+#include "runtime/base/blank.h"
 #include "runtime/base/memory.h"
 
 enum { PART_BYTES = 64 << 10 };
-
-static bool is_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
 
 /* Replaces each run of white space by one blank, and ends text with a blank.
  * text has room for one more byte.  Returns the new number of bytes; 0: text is
@@ -23,7 +19,7 @@ static size_t squeeze_spaces(char *text, size_t bytes)
     size_t n = 0;
 
     for (size_t i = 0; i < bytes; i++) {
-        if (!is_space(text[i]))
+        if (!mtlm_is_space(text[i]))
             text[n++] = text[i];
         else if (n > 0 && text[n - 1] != ' ')
             text[n++] = ' ';
@@ -76,7 +72,7 @@ static int add_to_paragraph(struct mtlm_text_writer *t, const char *text,
     t->paragraph = paragraph;
     memcpy(t->paragraph + t->paragraph_bytes, text, bytes);
     t->paragraph_bytes += bytes;
-    while (bytes > 0 && is_space(text[bytes - 1]))
+    while (bytes > 0 && mtlm_is_space(text[bytes - 1]))
         bytes--;
     return bytes == 0 ? end_paragraph(t, err) : 0;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "models/text/sentences.h"
+#include "runtime/base/blank.h"
 
 /* A text and its end; nothing is read beyond. */
 struct text {
@@ -13,11 +14,6 @@ struct text {
 };
 
 /* Classes of ASCII characters, independent of the locale. */
-static bool is_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -63,7 +59,7 @@ static const char *skip_opening(const char *c, const char *end)
 
 static const char *skip_space(const char *c, const char *end)
 {
-    while (c < end && is_space(*c))
+    while (c < end && mtlm_is_space(*c))
         c++;
     return c;
 }
@@ -161,15 +157,15 @@ int64_t mtlm_sentences_length(const char *begin, int64_t n)
         const char stop = *c, *at = c++;
         const char *after, *next;
 
-        if (!is_space(stop) && stop != '.' && stop != '?' && stop != '!')
+        if (!mtlm_is_space(stop) && stop != '.' && stop != '?' && stop != '!')
             continue;
-        after = is_space(stop) ? at : skip_closing(c, text.end);
+        after = mtlm_is_space(stop) ? at : skip_closing(c, text.end);
         next = skip_space(after, text.end);
         if (next == after)
             continue;
         if (next == text.end || parts_paragraphs(after, next))
             return next - begin;
-        if (is_space(stop)) {
+        if (mtlm_is_space(stop)) {
             c = next;
             continue;
         }

@@ -8,20 +8,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "runtime/base/clock.h"
 #include "tests/emulator/device_double.h"
 #include "tests/emulator/double_private.h"
 
 static int64_t delay_ns(void)
 {
     return 1000 * mtlm_double_setting("MTLM_DOUBLE_DELAY_US", 0);
-}
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t) t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 static void sleep_until(int64_t ns)
@@ -95,16 +88,16 @@ static void perform(const struct work *w)
 /* Does what is due; with wait all of it.  Under the mutex. */
 static void advance(struct CUstream_st *s, bool wait)
 {
-    while (s->first && (wait || s->first->due_ns <= now_ns())) {
+    while (s->first && (wait || s->first->due_ns <= mtlm_now_ns())) {
         struct work *w = s->first;
 
-        if (w->due_ns > now_ns())
+        if (w->due_ns > mtlm_now_ns())
             sleep_until(w->due_ns);
         if (w->done && !w->done(w->argument)) {
             if (!wait)
                 return;
             pthread_mutex_unlock(&streams_mutex);
-            sleep_until(now_ns() + 20000);
+            sleep_until(mtlm_now_ns() + 20000);
             pthread_mutex_lock(&streams_mutex);
             continue;
         }
@@ -136,7 +129,7 @@ static void enqueue(cudaStream_t stream, struct work what)
     s = stream_of(stream);
     *w = what;
     w->next = NULL;
-    w->due_ns = now_ns();
+    w->due_ns = mtlm_now_ns();
     if (s->due_ns > w->due_ns)
         w->due_ns = s->due_ns;
     if (!w->event)
@@ -167,7 +160,7 @@ void mtlm_double_kernel(cudaStream_t stream)
 {
     drain(stream);
     pthread_mutex_lock(&streams_mutex);
-    stream_of(stream)->due_ns = now_ns() + delay_ns();
+    stream_of(stream)->due_ns = mtlm_now_ns() + delay_ns();
     pthread_mutex_unlock(&streams_mutex);
 }
 
@@ -231,7 +224,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
     advance(stream_of(stream), true);
     due_ns = stream_of(stream)->due_ns;
     pthread_mutex_unlock(&streams_mutex);
-    if (due_ns > now_ns())
+    if (due_ns > mtlm_now_ns())
         sleep_until(due_ns);
     return cudaSuccess;
 }
@@ -242,7 +235,8 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
 
     pthread_mutex_lock(&streams_mutex);
     advance(stream_of(stream), false);
-    busy = stream_of(stream)->first || stream_of(stream)->due_ns > now_ns();
+    busy =
+        stream_of(stream)->first || stream_of(stream)->due_ns > mtlm_now_ns();
     pthread_mutex_unlock(&streams_mutex);
     return busy ? cudaErrorNotReady : cudaSuccess;
 }
@@ -290,7 +284,7 @@ static void await(cudaEvent_t event)
     advance_all(false);
     while (!has_happened(event)) {
         pthread_mutex_unlock(&streams_mutex);
-        sleep_until(now_ns() + 10000);
+        sleep_until(mtlm_now_ns() + 10000);
         pthread_mutex_lock(&streams_mutex);
         advance_all(false);
     }
