@@ -1,6 +1,7 @@
 /* Last lines of a run: memory and communication threads. */
 #include "config.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,12 +18,19 @@ struct taken {
     double gpu_peak, gpu_planned;
 };
 
-static int most_memory(const struct taken *all, int ranks)
+static double value_at(const struct taken *taken, size_t offset)
+{
+    return *(const double *) ((const char *) taken + offset);
+}
+
+/* Returns the first rank with the greatest value at an offset in struct
+ * taken. */
+static int rank_of_most(const struct taken *all, int ranks, size_t offset)
 {
     int most = 0;
 
     for (int r = 1; r < ranks; r++)
-        if (all[r].peak > all[most].peak)
+        if (value_at(&all[r], offset) > value_at(&all[most], offset))
             most = r;
     return most;
 }
@@ -37,26 +45,6 @@ static void look_at_gpu(const struct mtlm_job *job, struct taken *taken)
         job->gpu_free_bytes - mtlm_gpu_detect_free_bytes(job->gpu);
     taken->gpu_planned =
         mtlm_plan_gpu_bytes(&job->plan) + MTLM_GPU_LIBRARIES_BYTES;
-}
-
-static int fullest_gpu(const struct taken *all, int ranks)
-{
-    int most = 0;
-
-    for (int r = 1; r < ranks; r++)
-        if (all[r].gpu_peak > all[most].gpu_peak)
-            most = r;
-    return most;
-}
-
-static int busiest_engine(const struct taken *all, int ranks)
-{
-    int most = 0;
-
-    for (int r = 1; r < ranks; r++)
-        if (all[r].engine_share > all[most].engine_share)
-            most = r;
-    return most;
 }
 
 void mtlm_train_end_print(struct mtlm_job *job)
@@ -76,12 +64,12 @@ void mtlm_train_end_print(struct mtlm_job *job)
     if (!all)
         return;
     ranks = bytes / sizeof(*all);
-    most = most_memory(all, ranks);
-    busiest = busiest_engine(all, ranks);
+    most = rank_of_most(all, ranks, offsetof(struct taken, peak));
+    busiest = rank_of_most(all, ranks, offsetof(struct taken, engine_share));
     if (!job->options.cluster_file)
         printf("memory: peak %.1f MiB, planned %.1f MiB (rank %d)\n",
                all[most].peak / MTLM_MIB, all[most].planned / MTLM_MIB, most);
-    gpu = fullest_gpu(all, ranks);
+    gpu = rank_of_most(all, ranks, offsetof(struct taken, gpu_peak));
     if (all[gpu].gpu_peak > 0)
         printf("GPU memory: peak %.1f MiB, planned %.1f MiB (rank %d)\n",
                all[gpu].gpu_peak / MTLM_MIB, all[gpu].gpu_planned / MTLM_MIB,
