@@ -254,8 +254,7 @@ static int compare_places(const struct mtlm_slice *x, int64_t i,
     const int64_t col = mtlm_slice_column(x, i);
     const int64_t beside = mtlm_slice_column(y, j);
 
-    return row != other ? (row > other) - (row < other)
-                        : (col > beside) - (col < beside);
+    return row != other ? mtlm_compare(row, other) : mtlm_compare(col, beside);
 }
 
 /* Orders slices by tensor, then by their first element. */
