@@ -29,8 +29,7 @@ static inline int mtlm_compare_double(const void *a, const void *b)
     return mtlm_compare_real(*(const double *) a, *(const double *) b);
 }
 
-/* Compares two char * for qsort(): the text with the least bytes comes first.
- */
+/* Compares two char * for qsort(), in the order of strcmp(). */
 static inline int mtlm_compare_text(const void *a, const void *b)
 {
     return strcmp(*(char *const *) a, *(char *const *) b);

@@ -40,7 +40,7 @@ int mtlm_output_file_clear(const struct mtlm_output_file *file,
 int mtlm_output_file_publish(struct mtlm_output_file *file,
                              struct mtlm_error *err);
 
-/* Finishes and publishes the file, unless rc, of its writing, is below 0; then
+/* Finishes and publishes the file, unless rc, of its writing, is not 0; then
  * destroys the file.  file may be NULL, with rc below 0.  Returns 0 once
  * published. */
 int mtlm_output_file_end(struct mtlm_output_file *file, int rc,

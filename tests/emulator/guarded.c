@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "runtime/base/round_up.h"
 #include "tests/emulator/guarded.h"
 
 #if __SANITIZE_ADDRESS__
@@ -13,16 +14,11 @@
 #define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void) (p), (void) (n))
 #endif
 
-static size_t round_up(size_t n, size_t to)
-{
-    return (n + to - 1) / to * to;
-}
-
 struct guarded guarded_new(size_t bytes, size_t element_bytes, bool aligned)
 {
     const size_t page = sysconf(_SC_PAGESIZE);
-    const size_t room = round_up(bytes, aligned ? 16 : element_bytes);
-    const size_t used = round_up(room, page);
+    const size_t room = mtlm_round_up(bytes, aligned ? 16 : element_bytes);
+    const size_t used = mtlm_round_up(room, page);
     char *map = mmap(NULL, used + page, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     struct guarded memory = {.map = map, .map_bytes = used + page};

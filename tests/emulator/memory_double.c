@@ -10,6 +10,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "runtime/base/round_up.h"
 #include "tests/emulator/double_private.h"
 
 enum { MAX_BLOCKS = 1 << 16 };
@@ -79,7 +80,7 @@ static struct block *new_block(void)
 
 static cudaError_t take(void **p, size_t bytes)
 {
-    const size_t whole = (bytes + PAGE - 1) / PAGE * PAGE;
+    const size_t whole = mtlm_round_up(bytes, PAGE);
     const int current = mtlm_double_current();
     struct block *block;
     void *got;
@@ -130,7 +131,7 @@ cudaError_t cudaFree(void *p)
     if (!block || block->at != (uintptr_t) p)
         mtlm_double_wrong("cudaFree of what cudaMalloc did not give");
     munmap(p, block->bytes);
-    used[mtlm_double_device_of(p)] -= (block->bytes + PAGE - 1) / PAGE * PAGE;
+    used[mtlm_double_device_of(p)] -= mtlm_round_up(block->bytes, PAGE);
     block->bytes = 0;
     pthread_mutex_unlock(&mutex);
     return cudaSuccess;
@@ -144,7 +145,7 @@ cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned flags)
     /* It makes a context on the thread's device where there is none yet. */
     if (own >= 0 && mtlm_double_current() != own)
         mtlm_double_wrong("cudaHostAlloc in a thread of another GPU");
-    *p = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
+    *p = aligned_alloc(PAGE, mtlm_round_up(bytes, PAGE));
     return *p ? cudaSuccess : mtlm_double_give(cudaErrorMemoryAllocation);
 }
 
