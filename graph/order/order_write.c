@@ -148,7 +148,7 @@ int mtlm_order_write_column(const struct mtlm_boxes *boxes,
 int mtlm_order_write(const char *path, const struct mtlm_boxes *boxes,
                      const struct mtlm_box_order *order, struct mtlm_error *err)
 {
-    struct mtlm_output_file *file = mtlm_output_file_create(path, err);
+    struct mtlm_output_file *file = mtlm_output_file_create_in_place(path, err);
     const int rc = file ? write_rows(file, boxes, order, err) : -1;
 
     return mtlm_output_file_end(file, rc, err);

@@ -107,7 +107,7 @@ int mtlm_bound_file_write(const char *path,
                           const struct mtlm_lp_bound *bound,
                           struct mtlm_error *err)
 {
-    struct writer w = {.file = mtlm_output_file_create(path, err),
+    struct writer w = {.file = mtlm_output_file_create_in_place(path, err),
                        .err = err,
                        .crc = UINT32_MAX};
 

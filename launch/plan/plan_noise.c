@@ -200,7 +200,7 @@ static int write_mode(struct mtlm_output_file *file,
 int mtlm_plan_noise_write(const struct mtlm_plan_noise *plan, const char *path,
                           struct mtlm_error *err)
 {
-    struct mtlm_output_file *file = mtlm_output_file_create(path, err);
+    struct mtlm_output_file *file = mtlm_output_file_create_in_place(path, err);
     int rc;
 
     if (!file)

@@ -38,8 +38,8 @@ static int write_all(const struct mtlm_answers *a,
 int mtlm_answers_file_write(const struct mtlm_answers *answers,
                             struct mtlm_error *err)
 {
-    struct mtlm_output_file *file =
-        mtlm_output_file_create(answers->job->options.predictions, err);
+    struct mtlm_output_file *file = mtlm_output_file_create_in_place(
+        answers->job->options.predictions, err);
     const int rc = file ? write_all(answers, file, err) : -1;
 
     return mtlm_output_file_end(file, rc, err);

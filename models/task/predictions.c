@@ -56,7 +56,7 @@ static int write_file(const char *path, const struct mtlm_squad *squad,
                       char *const *answer, const double *difference,
                       struct mtlm_error *err)
 {
-    struct mtlm_output_file *file = mtlm_output_file_create(path, err);
+    struct mtlm_output_file *file = mtlm_output_file_create_in_place(path, err);
     const int rc =
         file ? write_members(file, squad, answer, difference, err) : -1;
 

@@ -42,9 +42,10 @@ bool mtlm_disk_is_lost_link(const char *path);
  * /dev/stdout, is in the chain of links.  The caller frees the text. */
 char *mtlm_disk_resolve_link(const char *path);
 
-/* Returns whether an output file is written in place, and not replaced: its
+/* Returns whether an output file may be written in place, and not replaced: its
  * path is a link to target, as mtlm_disk_resolve_link() says, and the directory
- * of target refuses another file.  reason: the errno of that attempt. */
+ * of target refuses another file.  reason: the errno of that attempt, which is
+ * the creation of a temporary file and never its rename. */
 bool mtlm_disk_is_in_place(const char *path, const char *target, int reason);
 
 /* Writes all bytes. */

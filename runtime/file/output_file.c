@@ -48,8 +48,9 @@ static void open_temporary(struct mtlm_output_file *file)
 }
 
 /* Opens what the bytes go to.  Where that fails, fd is -1, with errno, and
- * there is no temporary file. */
-static void open_file(struct mtlm_output_file *file)
+ * there is no temporary file.  in_place: where no temporary file can be made,
+ * the file of a link is overwritten. */
+static void open_file(struct mtlm_output_file *file, bool in_place)
 {
     const bool replaced = mtlm_disk_is_replaced(file->path);
     int reason;
@@ -62,19 +63,20 @@ static void open_file(struct mtlm_output_file *file)
     free(file->temporary);
     file->temporary = NULL;
     errno = reason;
-    if (!replaced || mtlm_disk_is_in_place(file->name, file->path, reason))
+    if (!replaced
+        || (in_place && mtlm_disk_is_in_place(file->name, file->path, reason)))
         file->fd = mtlm_disk_open(file->path, O_WRONLY | O_CREAT | O_TRUNC);
 }
 
-struct mtlm_output_file *mtlm_output_file_create(const char *path,
-                                                 struct mtlm_error *err)
+static struct mtlm_output_file *create(const char *path, bool in_place,
+                                       struct mtlm_error *err)
 {
     struct mtlm_output_file *file = mtlm_calloc(1, sizeof(*file));
 
     file->name = mtlm_strdup(path);
     file->path = mtlm_disk_resolve_link(path);
     file->fd = -1;
-    open_file(file);
+    open_file(file, in_place);
     if (file->fd < 0) {
         failed(file, "create", err);
         mtlm_output_file_destroy(file);
@@ -82,6 +84,18 @@ struct mtlm_output_file *mtlm_output_file_create(const char *path,
     }
     file->buffer = mtlm_calloc(BUFFER_BYTES, 1);
     return file;
+}
+
+struct mtlm_output_file *mtlm_output_file_create(const char *path,
+                                                 struct mtlm_error *err)
+{
+    return create(path, false, err);
+}
+
+struct mtlm_output_file *mtlm_output_file_create_in_place(
+    const char *path, struct mtlm_error *err)
+{
+    return create(path, true, err);
 }
 
 static int flush(struct mtlm_output_file *file)

@@ -8,8 +8,9 @@
 /* An output file appears under its name whole, or not at all: the data goes to
  * a temporary file beside it.  A device or a pipe is written to instead; of a
  * link, the file that the link names is replaced or made.  That file is written
- * in place where its directory refuses new files, and where a link of the
- * system, such as /dev/stdout, is in the chain of links.  Every failure is
+ * in place where a link of the system, such as /dev/stdout, is in the chain of
+ * links.  The creation of the temporary file alone decides: a rename that is
+ * refused, as in a sticky directory, is a failure.  Every failure is
  * MTLM_EXIT_IO with file and reason.  A program that writes should ignore
  * SIGXFSZ. */
 struct mtlm_output_file;
@@ -17,6 +18,12 @@ struct mtlm_output_file;
 /* Creates the temporary file; the caller destroys the output file. */
 struct mtlm_output_file *mtlm_output_file_create(const char *path,
                                                  struct mtlm_error *err);
+
+/* As mtlm_output_file_create(), for a file that no other file belongs to: where
+ * the directory of a link's file refuses new files, the file is written in
+ * place. */
+struct mtlm_output_file *mtlm_output_file_create_in_place(
+    const char *path, struct mtlm_error *err);
 
 /* Appends bytes of data. */
 int mtlm_output_file_write(struct mtlm_output_file *file, const void *data,

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,6 +16,7 @@
 #include "models/text/indexed_writer.h"
 #include "tests/file_limit.h"
 #include "tests/models/files.h"
+#include "tests/override_modes.h"
 
 /* Byte for byte what the layout in Megatron's source says. */
 static void test_the_index_is_megatrons(void **state)
@@ -208,6 +210,39 @@ static void test_linked_files_are_replaced_where_they_are(void **state)
     }
 }
 
+/* A .bin in a directory that refuses new files, whose .idx could be replaced.
+ * Written in place, it would be half a .bin under the old .idx. */
+static void test_a_linked_file_is_not_written_in_place(void **state)
+{
+    static const int64_t length[] = {3};
+    struct mtlm_error err = {0};
+    struct mtlm_indexed_writer *writer;
+    struct mtlm_indexed_dataset *set;
+    int before;
+
+    (void) state;
+    files_write_numbered("linked", length, 1, 70000);
+    assert_int_equal(mkdir(files_path("closed"), 0700), 0);
+    assert_int_equal(
+        rename(files_path("linked.bin"), files_path("closed/there")), 0);
+    assert_int_equal(symlink("closed/there", files_path("linked.bin")), 0);
+    before = files_count();
+    assert_int_equal(chmod(files_path("closed"), 0500), 0);
+    assert_true(override_modes(false));
+    writer = mtlm_indexed_writer_create(files_path("linked"), 70000, &err);
+    assert_true(override_modes(true));
+    assert_int_equal(chmod(files_path("closed"), 0700), 0);
+    mtlm_indexed_writer_destroy(writer);
+    assert_null(writer);
+    assert_int_equal(err.code, MTLM_EXIT_IO);
+    assert_non_null(strstr(err.text, "/linked.bin: Permission denied"));
+    set = mtlm_indexed_dataset_open(files_path("linked"), 0, NULL);
+    assert_non_null(set);
+    assert_int_equal(mtlm_indexed_dataset_tokens(set, 0, 1), 3);
+    mtlm_indexed_dataset_close(set);
+    assert_int_equal(files_count(), before);
+}
+
 static void test_a_directory_in_the_way_is_reported(void **state)
 {
     struct mtlm_error err = {0};
@@ -263,6 +298,7 @@ int main(void)
         cmocka_unit_test(test_a_failed_write_leaves_the_old_pair),
         cmocka_unit_test(test_a_new_pair_replaces_the_old),
         cmocka_unit_test(test_linked_files_are_replaced_where_they_are),
+        cmocka_unit_test(test_a_linked_file_is_not_written_in_place),
         cmocka_unit_test(test_a_directory_in_the_way_is_reported),
         cmocka_unit_test(test_no_directory_is_reported),
         cmocka_unit_test(test_the_files_have_the_usual_permissions),
