@@ -84,6 +84,16 @@ static void print_policy(FILE *file)
     fprintf(file, "\n");
 }
 
+/* Prints the checkpoint that a fine-tuning begins from.  Each rank looks for
+ * itself whether --load has one, and takes --pretrained-checkpoint otherwise.
+ */
+static void print_beginning(const struct mtlm_options *options, FILE *file)
+{
+    if (options->pretrained_dir)
+        fprintf(file, "loads %s%s\n", options->load_dir,
+                options->new_head ? " with a new head" : "");
+}
+
 int mtlm_job_compare_settings(struct mtlm_job *job, struct mtlm_error *err)
 {
     char *tokenizer = mtlm_tokenizer_describe(job->options.tokenizer);
@@ -93,6 +103,8 @@ int mtlm_job_compare_settings(struct mtlm_job *job, struct mtlm_error *err)
     struct mtlm_text text;
     FILE *file = mtlm_text_open(&text);
 
+    /* First: what follows from a checkpoint would be named otherwise. */
+    print_beginning(&job->options, file);
     mtlm_options_print(&job->options, file);
     if (tokenizer)
         fprintf(file, "tokenizer %s\n", tokenizer);

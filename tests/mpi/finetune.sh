@@ -155,11 +155,23 @@ refused_job 3 '--load-best: pre: there is no best.json' --load pre --load-best -
 refused_job 3 '--pretrained-checkpoint made: there is no checkpoint' "${of[@]}" \
     --pretrained-checkpoint made
 
-# Ranks with other data to evaluate on, of the same number of samples.
 mkdir one two
 for name in one two; do
     ln -s ../made ../pre $name
 done
+# Ranks whose --load is the same by name only: the second one has no checkpoint.
+ln -s ../tuned one/last
+mkdir two/last
+of=("$(readlink -f "$program")" --task mnli "${tune[@]}" --global-batch-size 24
+    --train-data "${train[mnli]}" --valid-data "${dev[mnli]}" --epochs 4 --load last
+    --pipeline-model-parallel-size 2)
+# shellcheck disable=SC2086 # several words
+timeout -k 5 $((120 * TIME_SCALE)) $MPIRUN -q -n 1 -wdir "$dir/one" "${of[@]}" \
+    : -n 1 -wdir "$dir/two" "${of[@]}" >out 2>err </dev/null
+rc=$?
+[ "$rc" -eq 2 ] && grep -q '^mtlm-dag: rank 1 was started with other settings than rank 0: loads pre with a new head, not loads last$' err \
+    || fail "other directories to begin from: exit code $rc: $(cat err)"
+# Ranks with other data to evaluate on, of the same number of samples.
 cp "${dev[mnli]}" one/dev.tsv
 { sed '$d' "${dev[mnli]}" && sed -n 2p "${dev[mnli]}"; } >two/dev.tsv
 of=("$(readlink -f "$program")" --task mnli "${tune[@]}" --train-data "${train[mnli]}"
