@@ -30,15 +30,21 @@ static void print_value(const struct mtlm_options *options,
     mtlm_option_value_write(options, option, out);
 }
 
-void mtlm_options_print(const struct mtlm_options *options, FILE *out)
+struct mtlm_options mtlm_options_as_given(const struct mtlm_options *options)
 {
     struct mtlm_options given = *options;
-    int group = -1;
 
-    /* --load as --pretrained-checkpoint found it: a run that is started again
-     * goes on from there. */
     if (options->new_head)
         given.load_dir = options->load_instead;
+    return given;
+}
+
+void mtlm_options_print(const struct mtlm_options *options, FILE *out)
+{
+    /* A run that is started again goes on from the --load of the user. */
+    const struct mtlm_options given = mtlm_options_as_given(options);
+    int group = -1;
+
     for (int i = 0; i < MTLM_OPTION_COUNT; i++) {
         const struct mtlm_option *o = &mtlm_option_table[i];
 

@@ -9,6 +9,7 @@
 
 #include "launch/options/option_value.h"
 #include "launch/options/options_offload.h"
+#include "launch/options/options_print.h"
 #include "launch/plan/advice.h"
 #include "runtime/base/shell_word.h"
 #include "runtime/base/text.h"
@@ -96,7 +97,7 @@ static bool is_replaced(const struct command *c, enum mtlm_option_id option)
 
 static void print_command(const struct command *c, FILE *out)
 {
-    const struct mtlm_options *o = c->options;
+    const struct mtlm_options given = mtlm_options_as_given(c->options);
 
     if (c->ranks > 1)
         fprintf(out, "mpirun -n %d ", c->ranks);
@@ -104,8 +105,9 @@ static void print_command(const struct command *c, FILE *out)
         fprintf(out, "--hostfile HOSTS --map-by ppr:%d:node ", c->per_host);
     fprintf(out, "mtlm-dag");
     for (int i = 0; i < MTLM_OPTION_COUNT; i++)
-        if (o->source[i] == MTLM_SOURCE_COMMAND_LINE && !is_replaced(c, i))
-            print_option(o, i, out);
+        if (given.source[i] == MTLM_SOURCE_COMMAND_LINE
+            && !mtlm_option_value_absent(&given, i) && !is_replaced(c, i))
+            print_option(&given, i, out);
     if (c->layers)
         fprintf(out, " --num-layers %" PRId64 " --global-batch-size %" PRId64,
                 c->layers, c->batch);

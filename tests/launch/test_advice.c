@@ -292,6 +292,32 @@ static void test_advice_keeps_what_was_given(void **state)
     free(advice);
 }
 
+/* --load as the user gave it, not the directory that --pretrained-checkpoint
+ * puts in its place. */
+static void test_advice_keeps_the_load_of_a_fine_tuning(void **state)
+{
+    static const char *const load[] = {NULL, "tuned"};
+    const struct mtlm_hosts hosts = {
+        .ranks = 1, .per_host = 1, .available = 22 * GIB};
+    struct mtlm_wish wish;
+    char *advice;
+
+    (void) state;
+    for (int i = 0; i < 2; i++) {
+        accepts("--model bert-3.9b");
+        options.load_dir = mtlm_strdup("pre");
+        options.load_instead = load[i] ? mtlm_strdup(load[i]) : NULL;
+        options.source[MTLM_OPT_LOAD] = MTLM_SOURCE_COMMAND_LINE;
+        options.new_head = true;
+        wish = mtlm_layout_choice_wish(&options, 1);
+        advice = mtlm_advice(&options, &wish, &hosts, 1);
+        assert_non_null(strstr(advice, "mtlm-dag --model bert-3.9b "));
+        assert_null(strstr(advice, "--load pre"));
+        assert_int_equal(strstr(advice, " --load tuned ") != NULL, i);
+        free(advice);
+    }
+}
+
 /* Less than four layers where four do not fit, nothing where not even one
  * does. */
 static void test_advice_where_little_fits(void **state)
@@ -384,6 +410,7 @@ int main(void)
         cmocka_unit_test(test_advice_drops_outputs_of_the_plan),
         cmocka_unit_test(test_advice_of_fewer_layers),
         cmocka_unit_test(test_advice_keeps_what_was_given),
+        cmocka_unit_test(test_advice_keeps_the_load_of_a_fine_tuning),
         cmocka_unit_test(test_advice_where_little_fits),
         cmocka_unit_test(test_auto_uses_memory_beside_gpus),
         cmocka_unit_test(test_advice_counts_the_gpus_of_machines),
