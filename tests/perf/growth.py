@@ -114,6 +114,22 @@ class Kept(unittest.TestCase):
                                 os.path.join(work, "run"), point),
                     {"ms": row})
 
+    def test_a_program_that_changes_meanwhile_leaves_no_row(self):
+        with tempfile.TemporaryDirectory() as work:
+            path, point = os.path.join(work, "run"), AXES["nodes"].points[0]
+
+            def build(*_):
+                with open(os.path.join(work, "mtlm-dag"), "a",
+                          encoding="ascii") as file:
+                    file.write("built")
+                return {"ms": 1}
+            build()
+            program = script.Ours(work)
+            with unittest.mock.patch.object(script, "measure", build), \
+                    self.assertRaises(script.Failure):
+                script.kept(program, program.digest(), path, point)
+            self.assertFalse(os.path.exists(path + ".json"))
+
 
 class Page(unittest.TestCase):
     def test_rows_and_marks(self):
