@@ -110,10 +110,11 @@ class Campaign:
 
     def tells(self, test, name):
         """Whether a mutant of the source of that name can make the test fail.
-        A script may start any program."""
+        A script may start any program, any program may have a header."""
         found = self.results.tests[test]
         return not (found["failed"] or found["skipped"]) and (
-            not found["holds"] or name in found["holds"])
+            not found["holds"] or name.endswith(".h")
+            or name in found["holds"])
 
     def order(self, path, tests):
         """The tests that tell something, the likeliest to kill first."""

@@ -115,14 +115,14 @@ def candidates(text):
     return result
 
 
-def sources(tree, folders=FOLDERS):
+def sources(tree, folders=FOLDERS, ends=".c"):
     """Sorted paths of the sources, relative to the tree."""
     found = []
     for folder in folders:
         for place, _, names in os.walk(os.path.join(tree, folder)):
             found += [os.path.relpath(os.path.join(place, name), tree)
                       for name in names
-                      if name.endswith(".c") and not DEVICE.search(name)]
+                      if name.endswith(ends) and not DEVICE.search(name)]
     return sorted(found)
 
 
@@ -152,8 +152,8 @@ def renamed(mutant, renames):
     """The mutant in the words of the later tree."""
     def new(word):
         return renames.get(word, word)
-    stem = os.path.basename(mutant["file"])[:-2]
-    return dict(mutant, file=new(stem) + ".c", function=new(mutant["function"]),
+    stem, end = os.path.splitext(os.path.basename(mutant["file"]))
+    return dict(mutant, file=new(stem) + end, function=new(mutant["function"]),
                 text=" ".join(map(new, mutant["text"].split(" "))))
 
 
@@ -175,7 +175,7 @@ def locate(tree, mutant, renames=None):
     """(path, text with the change), or None where the code is gone.  Looks into
     files of that base name first, then everywhere."""
     was, mutant = mutant["file"], renamed(mutant, renames or {})
-    paths = sources(tree, FOLDERS + ("launch",))
+    paths = sources(tree, FOLDERS + ("launch",), (".c", ".h"))
     paths.sort(key=lambda path: (path != was,
                                  os.path.basename(path) != mutant["file"]))
     for path in paths:

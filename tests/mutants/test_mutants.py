@@ -120,6 +120,13 @@ class Later(Tree):
                                             "sum_below": "total_below"})
             self.assertEqual(path, "models/room/total.c")
 
+    def test_a_mutant_is_found_in_a_header(self):
+        mutants = self.mutants_of(SOURCE)
+        self.write("models/sum.h", SOURCE)
+        for mutant in mutants:
+            path, _ = self.located(dict(mutant, file="graph/sum.h"))
+            self.assertEqual(path, "models/sum.h")
+
     def mutants_of(self, text):
         self.write("graph/sum.c", text)
         found = self.mutants()
