@@ -18,8 +18,8 @@ struct mtlm_builder {
     bool train;                  /* training: dropout is on */
     int n_parts;                 /* parts of a sample (row_parts.h) */
     struct mtlm_tensor *lengths; /* int32 [1, b]: tokens before the padding */
-    /* Generation: rows of a list, else 0; the token of a row, NULL: the prompt
-     * has the tokens. */
+    /* Generation: rows of a submission, else 0; the token of a row, NULL: the
+     * prompt has the tokens. */
     int64_t rows;
     struct mtlm_tensor *token;
 };

@@ -54,7 +54,7 @@ struct mtlm_activation_memory {
 struct mtlm_decoding {
     int sequences;       /* decoded at a time by a replica; 0: no generation */
     int64_t positions;   /* maximum of a sequence, prompt included */
-    int64_t prompt_rows; /* positions of a prompt that one list takes */
+    int64_t prompt_rows; /* positions of a prompt in one submission */
     double temperature, top_p;
     int64_t top_k; /* all as in codelets/sample_token.c */
 };

@@ -353,14 +353,14 @@ static void test_the_plan_counts_slots_and_traffic(void **state)
 
     (void) state;
     for (int64_t i = 0; i < mtlm_param_numbers(&config.model); i++) {
-        double travels, bytes;
+        double offloaded, bytes;
 
         if (!weight_exists(&config, i))
             continue;
-        bytes = memory_with(&config, i, &travels);
+        bytes = memory_with(&config, i, &offloaded);
         if (bytes < least) {
             least = bytes;
-            moved = travels;
+            moved = offloaded;
         }
     }
     memory = plan_of(config, &nothing);

@@ -225,16 +225,16 @@ static void test_the_plan_counts_slots_and_traffic(void **state)
     const double bytes = (double) config.model.seq_length * config.micro_batch
                          * config.model.hidden_size * sizeof(mtlm_real);
     const double padded = mtlm_offload_file_padded((int64_t) bytes);
-    const double travel = L * M - (M + 3);
+    const double offloaded = L * M - (M + 3);
     const struct mtlm_plan memory = plan_of(config, &none);
     const struct mtlm_plan disk = plan_of(config, &all);
 
     (void) state;
     assert_true(disk.file_bytes - memory.file_bytes == L * M * padded);
-    assert_true(disk.stored_bytes - memory.stored_bytes == travel * padded);
-    assert_true(disk.loaded_bytes - memory.loaded_bytes == travel * padded);
+    assert_true(disk.stored_bytes - memory.stored_bytes == offloaded * padded);
+    assert_true(disk.loaded_bytes - memory.loaded_bytes == offloaded * padded);
     assert_true(memory.activation_bytes - disk.activation_bytes
-                == travel * bytes);
+                == offloaded * bytes);
 }
 
 /* Few microbatches: slots would take as much memory. */

@@ -29,7 +29,7 @@ same() {
 }
 cat >prompts <<'END'
 Hello
-The second prompt has more than 32 bytes: it takes two passes.
+The second prompt has over 32 bytes: it takes two submissions.
 
 x
 END
