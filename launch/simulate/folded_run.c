@@ -56,13 +56,18 @@ double mtlm_folded_run_host_memory(const struct mtlm_folded_run *run,
     return bytes;
 }
 
+bool mtlm_folded_run_chains(const struct mtlm_folded_run *run)
+{
+    return run->cluster->profile && !run->cluster->overlaps;
+}
+
 struct mtlm_evaluate_program mtlm_folded_run_job(struct mtlm_folded_run *run,
                                                  bool serial)
 {
     struct mtlm_evaluate_program job =
         mtlm_pipeline_programs_job(&run->programs, run->hold);
 
-    if (run->cluster->profile && !run->cluster->overlaps)
+    if (mtlm_folded_run_chains(run))
         job.chained = mtlm_pipeline_programs_chained;
     if (serial)
         job.turns = MTLM_TURNS_ALL;

@@ -37,6 +37,10 @@ double mtlm_folded_run_memory(const struct mtlm_folded_run *run);
 double mtlm_folded_run_host_memory(const struct mtlm_folded_run *run,
                                    int per_host);
 
+/* Returns whether ranks follow the chains of published code
+ * (mtlm_pipeline_programs_chained()). */
+bool mtlm_folded_run_chains(const struct mtlm_folded_run *run);
+
 /* Returns what mtlm_folded_run_evaluate() evaluates; borrows run. */
 struct mtlm_evaluate_program mtlm_folded_run_job(struct mtlm_folded_run *run,
                                                  bool serial);

@@ -28,7 +28,7 @@ static void record_items(const struct mtlm_folded_run *run,
                          struct mtlm_recorder *recorder)
 {
     struct mtlm_run_record *records = mtlm_run_record_create(program, recorder);
-    const bool chains = run->cluster->profile != NULL;
+    const bool chains = mtlm_folded_run_chains(run);
     void *programs = (void *) &run->programs;
     int64_t link = -1;
 

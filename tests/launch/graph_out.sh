@@ -104,7 +104,7 @@ replay() {
 
 replay=$(sed -n 's/^STARPU_SIMGRID_PREFIX = *//p' "$builddir/Makefile")
 replay=${replay:+$replay/bin/starpu_replay}
-for options in '--schedule 1f1b' '--as 2021'; do
+for options in '--schedule 1f1b' '--as 2021' '--as 2021 --ours overlap'; do
     # shellcheck disable=SC2086 # several words
     well 1 "${simulate[@]}" $options --graph-out graph.rec --trace trace \
         --metrics lines
