@@ -16,9 +16,11 @@ bool mtlm_further_microbatch_phased(const struct mtlm_program_config *config,
                                     const struct mtlm_published *published);
 
 /* Returns seconds: the mean time between two microbatches of the middle third
- * on the last rank.  microbatches: those of the run, at least 3.  phased: all F
- * come before all B, of one stage of a rank after the other.  Then a microbatch
- * makes each of these phases longer; the first rank has the pace of B. */
+ * on the last rank.  microbatches: those of the run, a multiple of 3 p: both
+ * microbatches then have the same place in their groups of p, in which
+ * interleaved ranks work.  phased: all F come before all B, of one stage of a
+ * rank after the other.  Then a microbatch makes each of these phases longer;
+ * the first rank has the pace of B. */
 double mtlm_further_microbatch_seconds(const struct mtlm_execution *run,
                                        const struct mtlm_layout *layout,
                                        int64_t microbatches, bool phased);

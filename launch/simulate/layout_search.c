@@ -33,7 +33,8 @@ enum { SIMULATED = 24 };
  * samples, unless given. */
 enum { MOST_STAGES = 4, MOST_SAMPLES = 16 };
 
-/* Of an iteration of more tasks, so many microbatches are simulated, or 3 p. */
+/* Of an iteration of more tasks, so many microbatches are simulated, up to a
+ * multiple of 3 p. */
 enum { MANY_TASKS = 300000, FEW_MICROBATCHES = 96 };
 
 struct search {
@@ -215,9 +216,8 @@ static bool simulate_config(const struct search *s,
     const int64_t m = config.microbatches;
     const struct mtlm_published *published = order_of(s, &config);
     const bool phased = mtlm_further_microbatch_phased(&config, published);
-    const int64_t least = fmax(FEW_MICROBATCHES, 3 * f->pp);
-    /* Some orders are for multiples of the ranks. */
-    const int64_t few = mtlm_round_up(least, f->pp);
+    /* For mtlm_further_microbatch_seconds(). */
+    const int64_t few = mtlm_round_up(FEW_MICROBATCHES, 3 * f->pp);
     struct mtlm_box_order order;
     struct mtlm_folded_run run;
     double memory = 0;

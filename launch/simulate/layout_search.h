@@ -8,9 +8,9 @@
  * device's memory are simulated, 24 at most.  The evaluated tensor-parallel
  * group stands for all: layouts whose groups lie unlike on the hosts are
  * simulated only if no other one fits.  Of an iteration of many tasks, 96
- * microbatches are simulated, or 3 p for p pipeline ranks; each further
- * microbatch adds the mean time of one in the middle.  The fastest layout is
- * simulated whole if this machine has the memory. */
+ * microbatches are simulated, up to a multiple of 3 p for p pipeline ranks;
+ * each further microbatch adds the mean time of one in the middle.  The fastest
+ * layout is simulated whole if this machine has the memory. */
 
 #include <stdio.h>
 

@@ -317,6 +317,36 @@ static void test_a_search_counts_all_microbatches(void **state)
     }
 }
 
+/* Interleaved ranks work in groups of p microbatches, which 96 / 3 microbatches
+ * need not fill.  The layout of 12 pipeline ranks is not the fastest one, which
+ * would be simulated whole. */
+static void test_a_search_counts_whole_groups(void **state)
+{
+#define TWELVE                                                                 \
+    "--model gpt-tiny --num-layers 24 --hidden-size 320 "                      \
+    "--ffn-hidden-size 1280 --num-attention-heads 5 --fp16 --world-size 12 "   \
+    "--micro-batch-size 1 --global-batch-size 960 "                            \
+    "--recompute-granularity none --schedule interleaved "                     \
+    "--schedule-mode strict --num-virtual-stages-per-pipeline-rank 2 "
+    char *text = text_of("dgx-a100", TWELVE), *whole;
+    int p = 0, v = 0;
+    double seconds = 0;
+
+    (void) state;
+    for (const char *at = strstr(text, "\nFastest layouts, of "); at && p != 12;
+         at = strchr(at + 1, '\n'))
+        sscanf(at, "%*d %d %*d %d %*d none %lf", &p, &v, &seconds);
+    if (p != 12)
+        fail_msg("no 12 pipeline ranks in\n%s", text);
+    assert_int_equal(v, 2);
+    whole = text_of("dgx-a100", TWELVE "--tensor-model-parallel-size 1 "
+                                       "--pipeline-model-parallel-size 12");
+    near(seconds, seconds_in(whole), 0.02);
+    free(whole);
+    free(text);
+#undef TWELVE
+}
+
 /* A model of the user's own: nothing but its sizes is needed. */
 static void test_a_simulation_needs_no_recipe(void **state)
 {
@@ -395,6 +425,7 @@ int main(void)
         cmocka_unit_test(test_groups_of_a_found_layout_lie_alike),
         cmocka_unit_test(test_a_search_keeps_to_memory),
         cmocka_unit_test(test_a_search_counts_all_microbatches),
+        cmocka_unit_test(test_a_search_counts_whole_groups),
         cmocka_unit_test(test_a_simulation_needs_no_recipe),
         cmocka_unit_test(test_a_plan_takes_the_fastest_layout),
     };
