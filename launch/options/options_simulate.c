@@ -70,6 +70,12 @@ static int check_effects(const struct mtlm_options *o, struct mtlm_error *err)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--simulate packs no weights; leave "
                               "--pack-weights yes out");
+    if (o->transport == MTLM_USE_SERIAL
+        && o->simulate_engine == MTLM_ENGINE_STARPU)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--transport serial lets collectives take turns, "
+                              "and --simulate-engine starpu does not; leave "
+                              "one of them out");
     if (o->tensorboard_dir)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--tensorboard-dir needs a run, and --simulate "

@@ -236,7 +236,8 @@ static bool simulate_config(const struct search *s,
     f->memory_bytes = fmax(memory, mtlm_folded_run_memory(&run));
     fits = f->memory_bytes <= s->hosts->available;
     if (fits) {
-        mtlm_folded_run_evaluate(&run, false);
+        mtlm_folded_run_evaluate(&run,
+                                 s->options->transport == MTLM_USE_SERIAL);
         f->seconds = 1e-9 * run.execution.makespan_ns;
         if (!f->whole)
             f->seconds += (m - config.microbatches)

@@ -170,20 +170,14 @@ static void test_the_fastest_layout_is_found(void **state)
     near(found, least, 1e-9);
 }
 
-/* A layout that was found takes the same time and memory when it is given: its
- * windows are those of a run. */
-static void test_a_found_layout_may_be_given(void **state)
+/* Asserts that layouts that the job finds take the same time and memory when
+ * they are given. */
+static void give_found(const char *job)
 {
-    static const char job[] =
-        "--model gpt2-345m --num-layers 8 --fp16 --world-size 8 "
-        "--global-batch-size 16 --micro-batch-size 1 --ignore-memory "
-        "--recompute-granularity none "
-        "--num-virtual-stages-per-pipeline-rank 1 ";
     char *text = simulated(machine, job), *line, *given, *memory;
     int t, p, d, rows = 0;
     double seconds, gib;
 
-    (void) state;
     assert_non_null(text);
     for (const char *at = strstr(text, "\nFastest layouts, of "); at;
          at = strchr(at + 1, '\n')) {
@@ -205,6 +199,21 @@ static void test_a_found_layout_may_be_given(void **state)
     }
     assert_true(rows > 0);
     free(text);
+}
+
+/* The windows of a layout that was found are those of a run, and collectives
+ * take turns as in a run. */
+static void test_a_found_layout_may_be_given(void **state)
+{
+#define JOB                                                                    \
+    "--model gpt2-345m --num-layers 8 --fp16 --world-size 8 "                  \
+    "--global-batch-size 16 --micro-batch-size 1 --ignore-memory "             \
+    "--recompute-granularity none "                                            \
+    "--num-virtual-stages-per-pipeline-rank 1 "
+    (void) state;
+    give_found(JOB);
+    give_found(JOB "--transport serial");
+#undef JOB
 }
 
 /* Six ranks on hosts of four: the first three ranks share a host, the next

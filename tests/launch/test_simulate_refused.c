@@ -52,6 +52,10 @@ static void test_what_contradicts_is_refused(void **state)
             "1:2",
             "--simulate has one iteration; --trace-microbatches chooses a "
             "part for --trace DIR");
+    refuses("--model gpt-tiny --simulate x.ini --transport serial "
+            "--simulate-engine starpu",
+            "--transport serial lets collectives take turns, and "
+            "--simulate-engine starpu does not; leave one of them out");
     refuses("--model gpt-tiny --simulate x.ini --save x",
             "--save needs computed values, and --simulate computes none");
     refuses("--model gpt-tiny --simulate x.ini --replan-after 2",
