@@ -27,8 +27,11 @@ static void note_network(struct mtlm_options *options,
     if (cluster->network.given && within > 0 && between == 0)
         mtlm_options_note(options,
                           "%s has no gb_per_s in section [network]: messages "
-                          "between hosts take their latency only",
-                          path);
+                          "between %s take their latency only",
+                          path,
+                          cluster->collective_bytes_per_s > 0
+                              ? "stages on different hosts"
+                              : "hosts");
     if (within > 0 && between > within)
         mtlm_options_note(options,
                           "%s: gb_per_s of section [network] is above that of "

@@ -31,7 +31,8 @@ static void add_key(struct assumed *a, const char *line)
 {
     const int length = strcspn(line, " \t=");
     const bool ambiguous = strncmp(line, "latency_us", length) == 0
-                           || strncmp(line, "gb_per_s", length) == 0;
+                           || strncmp(line, "gb_per_s", length) == 0
+                           || strncmp(line, "memory_gb", length) == 0;
     char *key = ambiguous
                     ? mtlm_sprintf("%.*s of [%s]", length, line, a->section)
                     : mtlm_sprintf("%.*s", length, line);

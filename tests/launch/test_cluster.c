@@ -231,6 +231,9 @@ static void test_doubts_about_a_machine_are_said(void **state)
     notes(HOST NETWORK, 8,
           "C has no gb_per_s in section [network]: messages between hosts take "
           "their latency only");
+    notes(HOST NETWORK "collective_gb_per_s = 6\n", 8,
+          "C has no gb_per_s in section [network]: messages between stages on "
+          "different hosts take their latency only");
     notes(
         HOST NETWORK "gb_per_s = 11\n", 8,
         "C: gb_per_s of section [network] is above that of section [host]; is "

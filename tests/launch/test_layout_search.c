@@ -29,7 +29,7 @@ static int write_machine(void **state)
     if (!file)
         return -1;
     fputs("[device]\npeak_tflop_per_s = 100\nefficiency = 0.5\n"
-          "memory_gb = 1\nmemory_gb_per_s = 1000 ; assumed\n"
+          "memory_gb = 1 ; assumed\nmemory_gb_per_s = 1000 ; assumed\n"
           "[host]\nlatency_us = 1\n# a guess\n# Assumed, too:\n"
           "gb_per_s = 100\n[network]\nlatency_us = 5 ; ASSUMED\n"
           "devices = 4\nhosts = 2\n",
@@ -110,8 +110,8 @@ static void test_the_size_of_the_machine_is_a_limit(void **state)
     text = simulated(machine, more);
     assert_non_null(text);
     assert_says(text, ", which has 0.93 GiB: the job does not fit\n");
-    assert_says(text, ": memory_gb_per_s, gb_per_s of [host], latency_us of "
-                      "[network]\n");
+    assert_says(text, ": memory_gb of [device], memory_gb_per_s, gb_per_s of "
+                      "[host], latency_us of [network]\n");
     free(text);
     free(more);
 }
