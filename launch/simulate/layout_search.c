@@ -281,14 +281,14 @@ static bool simulate_layout(const struct search *s, bool whole,
     choose_window(s, f);
     config = config_of(s, f);
     mtlm_activation_memory_measure(&config);
+    mtlm_stage_cost_take(&machine, &config, &times); /* for windows */
     plan = mtlm_outline_stage(&config, 0, 0);
     if (mtlm_ring_check(&config, &err) == 0
         && mtlm_plan_gpu_bytes(&plan) <= s->hosts->available) {
-        mtlm_stage_cost_take(&machine, &config, &times);
         f->tasks = mtlm_simulate_size_tasks(&config);
         fits = simulate_config(s, config, whole, f);
-        mtlm_stage_times_free(&times);
     }
+    mtlm_stage_times_free(&times);
     mtlm_activation_memory_free(&config.activation);
     return fits;
 }

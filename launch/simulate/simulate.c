@@ -146,6 +146,16 @@ static int check_memory(const struct simulation *s, double need,
         s->hosts.available / MTLM_GIB);
 }
 
+/* Refuses a job that cannot fit, before its windows are known: these follow
+ * from the times of the layout, which are settled later. */
+static int check_least_memory(const struct simulation *s,
+                              struct mtlm_error *err)
+{
+    const struct mtlm_choice *c = &s->choice;
+
+    return c->least || isinf(c->need) ? check_memory(s, c->need, err) : 0;
+}
+
 /* Finds the fastest layout.  The times of stages say nothing about tensor
  * parallelism: with these, the choice is the one of a run. */
 static int search_layout(struct simulation *s, struct mtlm_error *err)
@@ -195,7 +205,7 @@ static int choose_layout(struct simulation *s, struct mtlm_error *err)
     mtlm_step_show("weighing layouts");
     rc = search_layout(s, err);
     if (rc == 0)
-        rc = check_memory(s, s->choice.need, err);
+        rc = check_least_memory(s, err);
     if (rc == 0)
         rc = check_size(s, err);
     if (rc == 0)

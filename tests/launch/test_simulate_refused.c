@@ -96,6 +96,52 @@ static void test_times_beyond_the_clock_are_refused(void **state)
     }
 }
 
+static void describe(const char *file, double memory_gib)
+{
+    FILE *out = fopen(file, "w");
+
+    assert_non_null(out);
+    fprintf(out,
+            "[device]\npeak_tflop_per_s = 100\nefficiency = 0.5\n"
+            "memory_gb = %.9f\nmemory_gb_per_s = 1000\n"
+            "[host]\nlatency_us = 1\ngb_per_s = 100\n",
+            memory_gib * 1.073741824);
+    assert_int_equal(fclose(out), 0);
+}
+
+/* The head makes the last stage slow, and windows by times smaller than windows
+ * by layers. */
+static void test_memory_counts_by_times(void **state)
+{
+    static const char job[] =
+        "--model gpt2-345m --fp16 --micro-batch-size 1 --global-batch-size 32 "
+        "--tensor-model-parallel-size 1 --pipeline-model-parallel-size 4 "
+        "--schedule window --window 1.5";
+    char file[] = "/tmp/mtlm-cluster.XXXXXX", *text, *why;
+    double gib;
+
+    (void) state;
+    close(mkstemp(file));
+    describe(file, 1000);
+    text = simulated(file, job);
+    assert_non_null(text);
+    gib = number_after(text, "\nmemory           ");
+    free(text);
+    describe(file, gib + 0.01);
+    text = simulated(file, job);
+    if (!text)
+        fail_msg("%s", error.text);
+    near(number_after(text, "\nmemory           "), gib, 1e-9);
+    free(text);
+    describe(file, gib - 0.01);
+    assert_null(simulated(file, job));
+    assert_int_equal(error.code, MTLM_EXIT_RESOURCE);
+    why = mtlm_sprintf("needs %.2f GiB on a device", gib);
+    assert_says(error.text, why);
+    free(why);
+    unlink(file);
+}
+
 /* Before orders and programs are built: with these, no machine has enough
  * memory. */
 static void test_iterations_beyond_memory_are_refused(void **state)
@@ -151,6 +197,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_contradicts_is_refused),
         cmocka_unit_test(test_times_beyond_the_clock_are_refused),
+        cmocka_unit_test(test_memory_counts_by_times),
         cmocka_unit_test(test_iterations_beyond_memory_are_refused),
         cmocka_unit_test(test_tasks_of_all_stages_count),
     };
