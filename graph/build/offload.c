@@ -270,8 +270,8 @@ static bool may_offload(const struct mtlm_program *program,
     return program->param[bucket->param[0]].kind != MTLM_PARAM_WORD;
 }
 
-/* Moves all tensors of a bucket's block into the slot of its unit.  Those with
- * data of their own, not the views, have a place in the file. */
+/* Moves all tensors of a bucket's block into the slot of its unit.  All have a
+ * place in the file, views too: the slot holds other units later. */
 static void move_block(struct mtlm_program *program, struct mtlm_unit *unit)
 {
     struct mtlm_graph *graph = program->graph;
@@ -284,10 +284,8 @@ static void move_block(struct mtlm_program *program, struct mtlm_unit *unit)
         if (t->block != block)
             continue;
         t->unit = (int) (unit - program->offloaded.unit);
-        if (!t->view) {
-            t->piece = unit->piece + (int) (t->offset / PIECE);
-            t->piece_offset = t->offset % PIECE;
-        }
+        t->piece = unit->piece + (int) (t->offset / PIECE);
+        t->piece_offset = t->offset % PIECE;
         place_in_slot(program, unit, t, t->offset);
     }
     graph->block[block] = 0;

@@ -1,5 +1,5 @@
-/* Moments and masters on a disk: the same bits as in memory, loads that wait
- * for their slot alone, and copies for checkpoints. */
+/* State on a disk: the same bits as in memory, loads that wait for their slot
+ * alone, and copies for checkpoints. */
 
 #include "config.h"
 
@@ -160,6 +160,59 @@ static void test_the_bits_are_those_of_memory(void **state)
 
             compare_amounts(&config);
         }
+}
+
+/* ---- gradients ---- */
+
+/* Stops before the step, which clears gradients. */
+static struct interpreter *sum_gradients(
+    const struct mtlm_program_config *config, const struct amount *amount)
+{
+    struct interpreter *in = train(*config, amount);
+
+    interpreter_iteration(in, ITERATIONS, true);
+    return in;
+}
+
+/* Returns how many shards the rank has on the disk. */
+static int compare_shards(struct interpreter *memory, struct interpreter *disk,
+                          int rank)
+{
+    const struct mtlm_program *a = interpreter_program(memory, rank);
+    const struct mtlm_program *b = interpreter_program(disk, rank);
+    int n = 0;
+
+    for (int i = 0; i < a->n_params; i++) {
+        const struct mtlm_parameter *x = &a->param[i], *y = &b->param[i];
+
+        assert_int_equal(x->reduced != NULL, y->reduced != NULL);
+        if (!x->reduced)
+            continue;
+        assert_int_equal(y->reduced->piece >= 0, y->grad->piece >= 0);
+        compare_state(memory, disk, rank, x->reduced, y->reduced);
+        n += y->reduced->piece >= 0;
+    }
+    return n;
+}
+
+/* A shard is a view of gradients that lie on the disk; its slot in memory holds
+ * other gradients by then. */
+static void test_shards_of_gradients_are_on_the_disk(void **state)
+{
+    (void) state;
+    for (int l = 0; l < LAYOUTS; l++) {
+        const struct mtlm_program_config config = config_of(l, 1);
+        struct interpreter *memory, *disk;
+
+        if (config.layout.dp == 1)
+            continue;
+        memory = sum_gradients(&config, &nothing);
+        disk = sum_gradients(&config, &amounts[1]);
+        for (int r = 0; r < mtlm_layout_ranks(&config.layout); r++)
+            assert_true(compare_shards(memory, disk, r) > 0);
+        interpreter_destroy(disk);
+        interpreter_destroy(memory);
+    }
 }
 
 /* ---- order ---- */
@@ -391,6 +444,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_bits_are_those_of_memory),
+        cmocka_unit_test(test_shards_of_gradients_are_on_the_disk),
         cmocka_unit_test(test_loads_wait_for_their_slot),
         cmocka_unit_test(test_validations_have_the_same_loss),
         cmocka_unit_test(test_the_plan_counts_slots_and_traffic),

@@ -55,6 +55,18 @@ for model in gpt bert; do
     layout 1 1
     same "$model, D2" 2 "${run[@]}" --use-distributed-optimizer "${parallel[@]}"
 done
+
+# Shards of gradients in dumps, of more buckets than slots.
+cut=("${small[@]}" --train-iters 1 --use-distributed-optimizer
+    --ddp-bucket-size 20000)
+layout 1 1
+well 2 "${cut[@]}" "${parallel[@]}" --dump-first-step memory.dump
+well 2 "${cut[@]}" "${parallel[@]}" --dump-first-step disk.dump "${all[@]}"
+for rank in 0 1; do
+    cmp {memory,disk}.dump/rank-$rank.safetensors || fail "dumps of rank $rank"
+done
+rm -r memory.dump disk.dump
+
 same 'bf16' 1 "${gpt[@]}" --bf16 --log-params-norm --train-iters 6
 layout 1 2
 same 'two versions' 2 "${gpt[@]}" --weight-staleness 1 --train-iters 6 \
