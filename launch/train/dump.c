@@ -1,5 +1,5 @@
 /* --dump-first-step: one file per rank, rank-R.safetensors.
- *   "NAME"       F32, weights of this rank's shard
+ *   "NAME"       F32, weights of this rank's shard that the iteration reads
  *   "NAME.grad"  F32, gradient before clipping, unscaled; NaN where the
  *                distributed optimizer sums on another rank
  *   "tokens", "labels", "loss_mask", "types"  I32 [samples, seq_length]
@@ -64,13 +64,18 @@ static bool is_left_out(const struct mtlm_parameter *p)
     return p->copy;
 }
 
+/* Of two versions, the first iteration reads the one before. */
 void mtlm_dump_weights(struct mtlm_dump *dump)
 {
     const struct mtlm_program *program = dump->job->program;
 
-    for (int i = 0; i < program->n_params; i++)
-        if (!is_left_out(&program->param[i]))
-            dump->weight[i] = copy_tensor(dump, program->param[i].weight);
+    for (int i = 0; i < program->n_params; i++) {
+        const struct mtlm_parameter *p = &program->param[i];
+
+        if (!is_left_out(p))
+            dump->weight[i] =
+                copy_tensor(dump, p->before ? p->before : p->weight);
+    }
 }
 
 /* Elements that another rank sums up are NaN. */

@@ -13,7 +13,7 @@ struct mtlm_dump;
  * after mtlm_checkpoint_load(). */
 struct mtlm_dump *mtlm_dump_create(struct mtlm_job *job);
 
-/* Copies the weights.  Call before the first iteration. */
+/* Copies the weights that the first iteration reads.  Call before it. */
 void mtlm_dump_weights(struct mtlm_dump *dump);
 
 /* Copies the gradients to dump, a struct mtlm_dump.  For

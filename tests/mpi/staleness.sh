@@ -94,21 +94,45 @@ well 1 "${stale[@]}" --fp16 --loss-scale 64
 # interrupted, in another layout, too.
 resumed=(--load saved --train-iters 6 --log-interval 1 --log-format megatron
     --weight-hash)
+# The dump of such a job has the version that its first iteration reads.
+dumps_before() {
+    "${PYTHON:-python3}" - saved/iter_0000003/rank-00000.safetensors \
+        dump/rank-0.safetensors <<'END'
+import json, struct, sys
+
+def tensors(path):
+    data = open(path, "rb").read()
+    (size,) = struct.unpack("<Q", data[:8])
+    return {name: data[8 + size + entry["data_offsets"][0]:
+                       8 + size + entry["data_offsets"][1]]
+            for name, entry in json.loads(data[8:8 + size]).items()
+            if name != "__metadata__"}
+
+saved, dump = map(tensors, sys.argv[1:])
+before = {name[:-len(".before")]: values for name, values in saved.items()
+          if name.endswith(".before")}
+assert before, "one version"
+other = [name for name in before if dump[name] != before[name]]
+print("dumped from another version:", other)
+sys.exit(any(other) or all(saved[name] == before[name] for name in before))
+END
+}
 for precision in '' --bf16; do
     # shellcheck disable=SC2086 # no word or one
     well 1 "${stale[@]}" $precision
     whole=$(weight_hash out)
     # shellcheck disable=SC2086
     well 1 "${stale[@]}" $precision --exit-interval 3 --save saved
-    well 1 "${resumed[@]}"
+    well 1 "${resumed[@]}" --dump-first-step dump
     grep -q '^staleness: ' out || fail "resumed $precision: $(cat out err)"
+    dumps_before || fail "resumed $precision: weights of the dump"
     [ -n "$whole" ] && [ "$(weight_hash out)" = "$whole" ] \
         || fail "resumed $precision: $(weight_hash out), not $whole"
     layout 1 2
     well 2 "${resumed[@]}" "${parallel[@]}"
     [ "$(weight_hash out)" = "$whole" ] \
         || fail "resumed by two $precision: $(weight_hash out), not $whole"
-    rm -r saved
+    rm -r saved dump
 done
 
 # From one version, both begin equal: the first loss is the synchronous one.
