@@ -4,9 +4,9 @@
 /* Row parts: activations [s, b, h] are cut along the sequence into parts.  Each
  * part is a tensor with nodes of its own.  The workers of a rank so share even
  * a single sample, and one part's communication overlaps the computation of
- * others.  Parts meet in attention only.  The cut depends on the shape alone,
- * never on workers or layout, because the cut decides the order of sums and so
- * the bits. */
+ * others.  Parts meet in attention only.  The cut decides the order of sums and
+ * so the bits.  So the cut depends on s, b and the microbatches of a replica in
+ * an iteration; not on workers, tensor-parallel or pipeline ranks. */
 
 #include <stdbool.h>
 #include <stdint.h>
