@@ -284,7 +284,7 @@ static int run_iteration(const struct simulation *s,
     mtlm_folded_run_evaluate(run, serial);
     if (check_time(s, run->execution.makespan_ns, err) < 0
         || (s->options->simulate_engine == MTLM_ENGINE_STARPU
-            && mtlm_starpu_run(run, serial, err) < 0)) {
+            && mtlm_starpu_run(run, err) < 0)) {
         mtlm_step_clear();
         return -1;
     }

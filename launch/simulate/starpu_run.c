@@ -18,10 +18,9 @@ static void show_progress(void *arg, int64_t ended, int64_t all)
     mtlm_step_show(text);
 }
 
-int mtlm_starpu_run(struct mtlm_folded_run *run, bool serial,
-                    struct mtlm_error *err)
+int mtlm_starpu_run(struct mtlm_folded_run *run, struct mtlm_error *err)
 {
-    const struct mtlm_evaluate_program job = mtlm_folded_run_job(run, serial);
+    const struct mtlm_evaluate_program job = mtlm_folded_run_job(run, false);
     const struct mtlm_virtual_config config = {.progress = show_progress,
                                                .clear = mtlm_step_clear,
                                                .arg = (void *) run->policy};

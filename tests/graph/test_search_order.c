@@ -158,8 +158,8 @@ static struct mtlm_program_config equal_scene(struct mtlm_stage_times *times)
     return config;
 }
 
-/* Workers that always wait as MTLM_HOLD says may take
- * longer than without waits. */
+/* Workers that always wait as MTLM_HOLD says may take longer than without
+ * waits. */
 static void test_a_given_share_is_the_only_one(void **state)
 {
     static const double shares[] = {0, .001, 10};
