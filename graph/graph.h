@@ -114,6 +114,7 @@ struct mtlm_node {
     int stage;           /* virtual stage in the whole model */
     int layer;           /* layer in the whole model; -1 outside the layers */
     bool recomputes;     /* repeats an earlier node (graph/build/recompute.h) */
+    bool with_backward;  /* W of recomputed nodes: runs among the nodes of B */
     double flops, bytes; /* operations; bytes of operands */
 };
 

@@ -15,6 +15,7 @@ struct walk {
     struct mtlm_graph *graph;
     struct mtlm_list *backward, *weight;
     bool joins; /* calls that add to one gradient of a weight share a node */
+    bool again; /* the forward node stands in a segment that is recomputed */
     /* [tensor id] the recomputed tensor that replaces the forward tensor; NULL:
      * none. */
     struct mtlm_tensor **twin;
@@ -28,7 +29,7 @@ static void set_place(const struct walk *walk, const struct mtlm_node *forward,
 {
     const bool b = phase == MTLM_GRAD_B;
 
-    mtlm_graph_at(walk->graph, b ? walk->backward : walk->weight,
+    mtlm_graph_at(walk->graph, b || walk->again ? walk->backward : walk->weight,
                   b ? MTLM_PHASE_BACKWARD : MTLM_PHASE_WEIGHT, forward->stage,
                   forward->layer);
 }
@@ -138,6 +139,7 @@ static struct mtlm_node *find_sharer(const struct walk *walk,
 }
 
 /* Adds the call, to the node that shares its gradients if calls are joined.
+ * Calls that read recomputed tensors stay apart: each goes with its part of B.
  * Returns the node. */
 static struct mtlm_node *append_call(const struct walk *walk,
                                      const struct mtlm_grad_call *rule,
@@ -145,14 +147,18 @@ static struct mtlm_node *append_call(const struct walk *walk,
                                      const struct mtlm_node *forward,
                                      struct mtlm_tensor *const given[])
 {
+    const bool w = rule->phase == MTLM_GRAD_W;
     struct mtlm_node *node =
-        walk->joins && rule->phase == MTLM_GRAD_W
+        walk->joins && w && !walk->again
             ? find_sharer(walk, kind, forward->layer, given)
             : NULL;
 
-    if (!node)
-        return mtlm_graph_call(walk->graph, kind, &forward->call.attr, given);
-    mtlm_graph_add_call(node, &forward->call.attr, given);
+    if (node) {
+        mtlm_graph_add_call(node, &forward->call.attr, given);
+        return node;
+    }
+    node = mtlm_graph_call(walk->graph, kind, &forward->call.attr, given);
+    node->with_backward = w && walk->again;
     return node;
 }
 
@@ -246,14 +252,14 @@ void mtlm_backward_build(struct mtlm_graph *graph,
                          struct mtlm_list *backward, struct mtlm_list *weight,
                          bool joins)
 {
-    const struct walk walk = {
-        graph,
-        backward,
-        weight,
-        joins && weight != backward,
-        mtlm_calloc(graph->n_tensors, sizeof(*walk.twin)),
-        mtlm_calloc(graph->n_tensors, sizeof(*walk.gather)),
-        graph->n_tensors};
+    struct walk walk = {graph,
+                        backward,
+                        weight,
+                        joins && weight != backward,
+                        false,
+                        mtlm_calloc(graph->n_tensors, sizeof(*walk.twin)),
+                        mtlm_calloc(graph->n_tensors, sizeof(*walk.gather)),
+                        graph->n_tensors};
     int next = segments ? segments->n - 1 : -1;
 
     for (int i = 0; i < forward->n; i++)
@@ -263,6 +269,8 @@ void mtlm_backward_build(struct mtlm_graph *graph,
         if (next >= 0 && segments->segment[next].end - 1 == i)
             mtlm_recompute_again(graph, forward, segments->segment[next--],
                                  segments->whole, backward, walk.twin);
+        walk.again = weight != backward && segments && next + 1 < segments->n
+                     && segments->segment[next + 1].begin <= i;
         differentiate(&walk, forward->node[i]);
     }
     free(walk.gather);

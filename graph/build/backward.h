@@ -16,7 +16,9 @@
  * .grad of every activation that a gradient reaches.
  *
  * segments: segments of forward to recompute; NULL: none.  The recomputing
- * nodes go to backward, before the segment's gradients.
+ * nodes go to backward, before the segment's gradients.  So do the gradients of
+ * weights of a segment's nodes (with_backward), so that recomputed tensors need
+ * not outlive this B.
  *
  * joins: calls of several row parts that add to one weight's gradient share a
  * node, so that caches can hold the gradient meanwhile.  No bit changes.

@@ -225,18 +225,21 @@ static bool joins_parts(const struct mtlm_program_config *config)
            && config->offload == MTLM_OFFLOAD_NONE;
 }
 
-/* With recomputation, or in a fused schedule, the backward list holds weight
- * gradients too: recomputed tensors, and gradients of activations, need not
- * outlive a layer. */
+/* The backward list holds all weight gradients of a fused schedule, and of a
+ * stage that recomputes all its layers: recomputed tensors, and gradients of
+ * activations, need not outlive a layer. */
 static void differentiate(const struct mtlm_builder *b)
 {
+    const struct mtlm_recompute *recompute = &b->config->recompute;
     struct mtlm_stage *stage = b->stage;
-    struct mtlm_segments segments =
-        mtlm_recompute_segments(&b->config->recompute, stage);
-    const bool together = segments.n > 0 || b->config->schedule->fused;
+    struct mtlm_segments segments = mtlm_recompute_segments(recompute, stage);
+    const bool full = recompute->granularity == MTLM_RECOMPUTE_FULL;
+    const bool together =
+        b->config->schedule->fused
+        || (full && recompute->method == MTLM_RECOMPUTE_UNIFORM
+            && segments.n > 0);
 
-    segments.whole = b->config->recompute_whole
-                     && b->config->recompute.granularity == MTLM_RECOMPUTE_FULL;
+    segments.whole = b->config->recompute_whole && full;
     mtlm_backward_build(b->graph, &stage->forward, &segments, &stage->backward,
                         together ? &stage->backward : &stage->weight,
                         joins_parts(b->config));

@@ -13,6 +13,8 @@
 #include <cmocka.h>
 
 #include "graph/build/order_build.h"
+#include "graph/build/pool.h"
+#include "graph/build/stage.h"
 #include "graph/predict/evaluate.h"
 #include "tests/graph/execution.h"
 #include "tests/graph/follow_scene.h"
@@ -59,7 +61,7 @@ static void assert_bits(struct follow_scene *s)
     result_free(&one);
 }
 
-/* With full recomputation, B has the nodes of W, and W takes no time. */
+/* With full recomputation, B has the nodes of W of all layers. */
 static void test_the_bits_are_those_without_an_order(void **state)
 {
     (void) state;
@@ -71,6 +73,9 @@ static void test_the_bits_are_those_without_an_order(void **state)
         if (s.lanes > 1) {
             s.config.recompute = (struct mtlm_recompute){
                 MTLM_RECOMPUTE_FULL, MTLM_RECOMPUTE_UNIFORM, 1};
+            assert_bits(&s);
+            s.config.recompute = (struct mtlm_recompute){
+                .granularity = MTLM_RECOMPUTE_SELECTIVE};
             assert_bits(&s);
         }
         follow_scene_free(&s);
@@ -134,8 +139,8 @@ static struct span *spans_of(const struct mtlm_execution *run,
             || e->node->lane != MTLM_LANE_COMPUTE)
             continue;
         at = &span[s->walk.place[mtlm_box_number(
-            &s->boxes, (struct mtlm_box){e->node->phase, e->node->stage,
-                                         e->microbatch, 0})]];
+            &s->boxes, (struct mtlm_box){mtlm_pool_phase(e->node),
+                                         e->node->stage, e->microbatch, 0})]];
         at->start = e->start_ns < at->start ? e->start_ns : at->start;
         at->end = e->end_ns > at->end ? e->end_ns : at->end;
     }
@@ -200,6 +205,70 @@ static void test_strict_follows_the_order_and_waits_for_no_slot(void **state)
         if (units > s.makespan * 1.001
             || units < (s.lanes > 1 ? .5 : .9) * s.makespan)
             fail_msg("case %d: %g, the walk takes %g", n, units, s.makespan);
+        mtlm_execution_free(&run);
+        small_ranks_destroy(&ranks);
+        follow_scene_free(&s);
+    }
+}
+
+/* W of a stage's recomputed nodes runs with B, all other W in boxes of its
+ * own. */
+static void assert_parted(const struct mtlm_program *program,
+                          const struct mtlm_stage *stage)
+{
+    const struct mtlm_program_config *config = &program->config;
+    const bool whole = config->recompute.granularity == MTLM_RECOMPUTE_FULL;
+    const int parts = mtlm_stage_parts(config);
+    int with_backward = 0, apart = 0;
+
+    for (int i = 0; i < stage->backward.n; i++) {
+        const struct mtlm_node *node = stage->backward.node[i];
+
+        assert_int_equal(mtlm_pool_phase(node), MTLM_PHASE_BACKWARD);
+        if (node->phase != MTLM_PHASE_WEIGHT)
+            continue;
+        assert_true(!whole || node->layer == stage->first_layer);
+        with_backward++;
+    }
+    for (int i = 0; i < stage->weight.n; i++) {
+        const struct mtlm_node *node = stage->weight.node[i];
+
+        assert_int_equal(mtlm_pool_phase(node), MTLM_PHASE_WEIGHT);
+        apart += node->layer >= 0;
+    }
+    /* A layer has four matrices; attention's output meets one of them. */
+    assert_int_equal(with_backward,
+                     parts * (whole ? 4 : (int) stage->n_layers));
+    assert_true(apart > 0);
+}
+
+static void test_strict_keeps_W_of_kept_tensors_apart(void **state)
+{
+    static const struct mtlm_recompute ways[] = {
+        {.granularity = MTLM_RECOMPUTE_SELECTIVE},
+        {MTLM_RECOMPUTE_FULL, MTLM_RECOMPUTE_BLOCK, 1}};
+
+    (void) state;
+    for (int n = 0; n < 2 * FOLLOW_CASES; n++) {
+        struct follow_scene s;
+        struct small_ranks ranks;
+        struct mtlm_execution run;
+
+        follow_scene_create(&s, &follow_cases[n / 2]);
+        s.config.model.num_layers *= 3;
+        s.config.recompute = ways[n % 2];
+        s.config.follow = MTLM_FOLLOW_STRICT;
+        ranks = small_ranks_create(&s.config);
+        run = execution_run(&ranks, ITERATIONS);
+        for (int r = 0; r < ranks.n; r++) {
+            const struct mtlm_program *program = ranks.program[r];
+            struct span *span = spans_of(&run, &s, program, r, 0);
+
+            assert_chained(&s, span, program->config.layout.pp_rank);
+            for (int c = 0; c < program->config.layout.virtual_stages; c++)
+                assert_parted(program, &program->stage[c]);
+            free(span);
+        }
         mtlm_execution_free(&run);
         small_ranks_destroy(&ranks);
         follow_scene_free(&s);
@@ -295,6 +364,8 @@ static void test_the_evaluation_of_an_order_is_its_walk(void **state)
 
 /* ---- priorities ---- */
 
+/* Recomputed tensors may have slots by the order; W that reads them has the
+ * place of B all the same. */
 static void test_hints_are_places_in_the_order(void **state)
 {
     (void) state;
@@ -304,6 +375,8 @@ static void test_hints_are_places_in_the_order(void **state)
 
         follow_scene_create(&s, &follow_cases[n]);
         s.config.follow = MTLM_FOLLOW_HINT;
+        if (n % 2 == 1)
+            s.config.recompute.granularity = MTLM_RECOMPUTE_SELECTIVE;
         ranks = small_ranks_create(&s.config);
         for (int r = 0; r < ranks.n; r++) {
             const struct mtlm_program *program = ranks.program[r];
@@ -329,9 +402,9 @@ static void test_hints_are_places_in_the_order(void **state)
                 assert_int_equal(
                     last - 1 - item->priority,
                     s.walk.place[mtlm_box_number(
-                        &s.boxes,
-                        (struct mtlm_box){item->node->phase, item->node->stage,
-                                          item->microbatch, 0})]);
+                        &s.boxes, (struct mtlm_box){mtlm_pool_phase(item->node),
+                                                    item->node->stage,
+                                                    item->microbatch, 0})]);
             }
             assert_true(boxes > 0);
         }
@@ -371,6 +444,7 @@ int main(void)
         cmocka_unit_test(test_the_bits_are_those_without_an_order),
         cmocka_unit_test(test_stages_without_layers_keep_their_slots),
         cmocka_unit_test(test_strict_follows_the_order_and_waits_for_no_slot),
+        cmocka_unit_test(test_strict_keeps_W_of_kept_tensors_apart),
         cmocka_unit_test(test_lanes_wait_for_no_slot_of_each_other),
         cmocka_unit_test(test_the_evaluation_of_an_order_is_its_walk),
         cmocka_unit_test(test_hints_are_places_in_the_order),
