@@ -35,24 +35,35 @@ static struct mtlm_gemm weight_product(const struct mtlm_shape *x,
                               mtlm_shape_rows(x), 1};
 }
 
-/* Scores and weighted sums; of gradients, each of the two has two products. */
+/* Scores q k^T, and sums of v weighted by them. */
 static int attention_products(const struct mtlm_call *call,
-                              const struct mtlm_shape *key, int each,
+                              const struct mtlm_shape *key,
                               struct mtlm_gemm product[MTLM_MAX_GEMMS])
 {
     const struct mtlm_shape *query = &call->shape[ATT_QKV];
     const int64_t heads = call->attr.attention.heads;
     const int64_t head = query->dim[2] / 3 / heads;
-    const struct mtlm_gemm scores = {query->dim[0], key->dim[0], head,
-                                     heads * query->dim[1]};
-    const struct mtlm_gemm sums = {query->dim[0], head, key->dim[0],
-                                   heads * query->dim[1]};
+    const int64_t batch = heads * query->dim[1];
 
-    for (int i = 0; i < each; i++) {
-        product[2 * i] = scores;
-        product[2 * i + 1] = sums;
+    product[0] = (struct mtlm_gemm){query->dim[0], key->dim[0], head, batch};
+    product[1] = (struct mtlm_gemm){query->dim[0], head, key->dim[0], batch};
+    return 2;
+}
+
+/* Gradients of the scores have the shape of scores, and dq that of the sums; dk
+ * and dv are sums over queries. */
+static int attention_gradients(const struct mtlm_call *call,
+                               const struct mtlm_shape *key,
+                               struct mtlm_gemm product[MTLM_MAX_GEMMS])
+{
+    const int n = attention_products(call, key, product);
+
+    for (int i = n; i < n + 2; i++) {
+        product[i] = product[1];
+        product[i].m = product[1].k;
+        product[i].k = product[1].m;
     }
-    return 2 * each;
+    return n + 2;
 }
 
 int mtlm_gemm_cost_products(const struct mtlm_call *call,
@@ -77,14 +88,14 @@ int mtlm_gemm_cost_products(const struct mtlm_call *call,
         product[0] = weight_product(&shape[LINW_X], &shape[LINW_DY]);
         return 1;
     case MTLM_OP_ATTENTION_FWD:
-        return attention_products(call, &shape[ATT_QKV], 1, product);
+        return attention_products(call, &shape[ATT_QKV], product);
     case MTLM_OP_ATTENTION_MORE_FWD:
-        return attention_products(call, &shape[ATTM_QKV_K], 1, product);
+        return attention_products(call, &shape[ATTM_QKV_K], product);
     case MTLM_OP_ATTENTION_BWD:
     case MTLM_OP_ATTENTION_BWD_ADD:
-        return attention_products(call, &shape[ATTB_QKV], 2, product);
+        return attention_gradients(call, &shape[ATTB_QKV], product);
     case MTLM_OP_ATTENTION_MORE_BWD:
-        return attention_products(call, &shape[ATTMB_QKV_K], 2, product);
+        return attention_gradients(call, &shape[ATTMB_QKV_K], product);
     default:
         return 0;
     }

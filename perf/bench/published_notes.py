@@ -144,7 +144,7 @@ def epochs(rows, predict):
         "by its days, and 2.423 s by the 15.1 PFLOP/s of the same source, with "
         "more heads. The source does not say whether these trainings reduced "
         "gradients beside B. Reductions after B explain 8.3B. The single GPU's "
-        "row of the same code is 5.5 % short, and 355M and 2.5B are as well. The "
+        "row of the same code is 5.1 % short, and 355M and 2.5B are as well. The "
         "rest of 2.5B has no known reason. Nothing is fitted to these rows.",
         "",
         report.table(table),

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "codelets/attention/attention.h"
 #include "graph/build/program_build.h"
 #include "graph/predict/cost.h"
 #include "graph/predict/gemm_cost.h"
@@ -125,6 +126,37 @@ static void test_products_have_the_flops_of_their_calls(void **state)
     mtlm_program_destroy(program);
 }
 
+static void assert_gemm(const struct mtlm_gemm *have, int64_t m, int64_t n,
+                        int64_t k, int64_t batch)
+{
+    assert_int_equal(have->m, m);
+    assert_int_equal(have->n, n);
+    assert_int_equal(have->k, k);
+    assert_int_equal(have->batch, batch);
+}
+
+/* 5 queries and 3 keys of 2 heads of 7, one sample: q k^T, p v; then dp = dy
+ * v^T, dq = ds k, dk = ds^T q, dv = p^T dy. */
+static void test_attention_has_two_products_and_four_gradients(void **state)
+{
+    struct mtlm_call call = {.kind = MTLM_OP_ATTENTION_MORE_FWD};
+    struct mtlm_gemm p[MTLM_MAX_GEMMS];
+
+    (void) state;
+    call.attr.attention.heads = 2;
+    call.shape[ATTM_QKV_Q] = MTLM_SHAPE(5, 1, 3 * 2 * 7);
+    call.shape[ATTM_QKV_K] = MTLM_SHAPE(3, 1, 3 * 2 * 7);
+    assert_int_equal(mtlm_gemm_cost_products(&call, p), 2);
+    assert_gemm(&p[0], 5, 3, 7, 2);
+    assert_gemm(&p[1], 5, 7, 3, 2);
+    call.kind = MTLM_OP_ATTENTION_MORE_BWD;
+    assert_int_equal(mtlm_gemm_cost_products(&call, p), 4);
+    assert_gemm(&p[0], 5, 3, 7, 2);
+    assert_gemm(&p[1], 5, 7, 3, 2);
+    assert_gemm(&p[2], 3, 7, 5, 2);
+    assert_gemm(&p[3], 3, 7, 5, 2);
+}
+
 /* Seconds of the products with gradients of weights, of one rank without
  * messages; *n: the number of their nodes. */
 static double weight_seconds(const struct mtlm_cluster *c, int row_parts,
@@ -195,6 +227,7 @@ int main(void)
         cmocka_unit_test(test_tiles_and_waves),
         cmocka_unit_test(test_memory_bounds_thin_products),
         cmocka_unit_test(test_products_have_the_flops_of_their_calls),
+        cmocka_unit_test(test_attention_has_two_products_and_four_gradients),
         cmocka_unit_test(test_joined_parts_take_the_time_of_all),
         cmocka_unit_test(test_parts_have_the_flops_of_the_whole),
     };
