@@ -243,6 +243,11 @@ void mtlm_node_add_use(struct mtlm_node *node, struct mtlm_tensor *tensor,
         tensor->last_use = node->phase;
 }
 
+enum mtlm_phase mtlm_node_pass(const struct mtlm_node *node)
+{
+    return node->with_backward ? MTLM_PHASE_BACKWARD : node->phase;
+}
+
 int mtlm_node_n_uses(const struct mtlm_node *node)
 {
     return mtlm_ops[node->call.kind]->n_operands + node->extra.n;

@@ -114,7 +114,7 @@ struct mtlm_node {
     int stage;           /* virtual stage in the whole model */
     int layer;           /* layer in the whole model; -1 outside the layers */
     bool recomputes;     /* repeats an earlier node (graph/build/recompute.h) */
-    bool with_backward;  /* W of recomputed nodes: runs among the nodes of B */
+    bool with_backward;  /* W that reads recomputed tensors: runs with B */
     double flops, bytes; /* operations; bytes of operands */
 };
 
@@ -195,6 +195,10 @@ int mtlm_node_n_uses(const struct mtlm_node *node);
 
 /* Returns use i of a node, 0 <= i < mtlm_node_n_uses(). */
 struct mtlm_use mtlm_node_use(const struct mtlm_node *node, int i);
+
+/* Returns the phase whose pass the node runs in, where B and W are apart: the
+ * node's own, or B for W that runs with B. */
+enum mtlm_phase mtlm_node_pass(const struct mtlm_node *node);
 
 /* Appends node to list; the graph keeps owning the node. */
 void mtlm_list_append(struct mtlm_list *list, struct mtlm_node *node);

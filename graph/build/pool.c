@@ -290,8 +290,6 @@ void mtlm_pool_apply(struct mtlm_program *program)
 
 enum mtlm_phase mtlm_pool_phase(const struct mtlm_node *node)
 {
-    if (node->with_backward)
-        return MTLM_PHASE_BACKWARD;
     for (int i = 0; i < mtlm_node_n_uses(node); i++) {
         struct mtlm_tensor *t =
             mtlm_tensor_owner(mtlm_node_use(node, i).tensor);
@@ -299,5 +297,5 @@ enum mtlm_phase mtlm_pool_phase(const struct mtlm_node *node)
         if (t->pool && !t->slot_of && t->first_use == MTLM_PHASE_BACKWARD)
             return MTLM_PHASE_BACKWARD;
     }
-    return node->phase;
+    return mtlm_node_pass(node);
 }

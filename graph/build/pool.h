@@ -27,8 +27,8 @@ struct mtlm_program;
 void mtlm_pool_apply(struct mtlm_program *program);
 
 /* Returns the phase that decides the node's priority: normally the node's own
- * phase.  Returns MTLM_PHASE_BACKWARD for a weight gradient (W) that runs among
- * the nodes of B, and for one that reads a shared ring of gradients.  The input
+ * phase.  Returns MTLM_PHASE_BACKWARD for a weight gradient (W) with_backward,
+ * and for one that reads a shared ring of gradients.  The input
  * gradients (B) of the next layers wait for a slot of that ring.  At the
  * priority of W, the node would run after all older W and delay B. */
 enum mtlm_phase mtlm_pool_phase(const struct mtlm_node *node);

@@ -9,6 +9,7 @@
 #include "graph/build/builder.h"
 #include "graph/build/embedding_head.h"
 #include "graph/build/layers.h"
+#include "graph/build/offload.h"
 #include "graph/build/recompute.h"
 #include "graph/build/stage.h"
 #include "graph/build/task_head.h"
@@ -225,23 +226,34 @@ static bool joins_parts(const struct mtlm_program_config *config)
            && config->offload == MTLM_OFFLOAD_NONE;
 }
 
-/* The backward list holds all weight gradients of a fused schedule, and of a
- * stage that recomputes all its layers: recomputed tensors, and gradients of
- * activations, need not outlive a layer. */
+/* Whether all weight gradients stand in the backward list.  So they do in a
+ * fused schedule.  With full uniform recomputation, recomputed tensors and
+ * gradients of activations then need not outlive a layer.  With recomputation
+ * beside offloaded state, each unit of the state then comes once for B and W.
+ */
+static bool keeps_together(const struct mtlm_builder *b,
+                           const struct mtlm_segments *segments)
+{
+    const struct mtlm_recompute *recompute = &b->config->recompute;
+
+    return b->config->schedule->fused
+           || (segments->n > 0
+               && ((recompute->granularity == MTLM_RECOMPUTE_FULL
+                    && recompute->method == MTLM_RECOMPUTE_UNIFORM)
+                   || mtlm_offload_streams(b->config)));
+}
+
 static void differentiate(const struct mtlm_builder *b)
 {
     const struct mtlm_recompute *recompute = &b->config->recompute;
     struct mtlm_stage *stage = b->stage;
     struct mtlm_segments segments = mtlm_recompute_segments(recompute, stage);
-    const bool full = recompute->granularity == MTLM_RECOMPUTE_FULL;
-    const bool together =
-        b->config->schedule->fused
-        || (full && recompute->method == MTLM_RECOMPUTE_UNIFORM
-            && segments.n > 0);
 
-    segments.whole = b->config->recompute_whole && full;
+    segments.whole = b->config->recompute_whole
+                     && recompute->granularity == MTLM_RECOMPUTE_FULL;
     mtlm_backward_build(b->graph, &stage->forward, &segments, &stage->backward,
-                        together ? &stage->backward : &stage->weight,
+                        keeps_together(b, &segments) ? &stage->backward
+                                                     : &stage->weight,
                         joins_parts(b->config));
     mtlm_segments_free(&segments);
 }

@@ -65,7 +65,7 @@ static struct mtlm_record record_of(
         .rank = run->config.rank,
         .worker = -1,
         .lane = node->lane,
-        .phase = node->phase,
+        .phase = mtlm_node_pass(node),
         .op = node->call.kind,
         .iteration = submission->iteration,
         .microbatch =

@@ -150,10 +150,10 @@ struct mtlm_stage_times mtlm_trace_layer_medians(
 int mtlm_trace_stage_medians_check(const struct mtlm_stage_times *times,
                                    struct mtlm_error *err)
 {
-    static const char *const name[] = {"F", "B", "W"};
+    static const char *const name[] = {"F", "B"};
 
     for (int k = 0; k < times->stages; k++)
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 2; i++)
             if (times->forward[i * times->stages + k] <= 0)
                 return mtlm_error_set(
                     err, MTLM_EXIT_INPUT,

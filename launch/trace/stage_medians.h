@@ -21,7 +21,8 @@ struct mtlm_stage_times mtlm_trace_stage_medians(
 struct mtlm_stage_times mtlm_trace_layer_medians(
     const struct mtlm_trace_records *records, int stages);
 
-/* Refuses times of a stage without F, B or W: -1 and MTLM_EXIT_INPUT. */
+/* Refuses times of a stage without F or B: -1 and MTLM_EXIT_INPUT.  W may be 0:
+ * all of it may run with B (graph/graph.h, with_backward). */
 int mtlm_trace_stage_medians_check(const struct mtlm_stage_times *times,
                                    struct mtlm_error *err);
 

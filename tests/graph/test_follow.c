@@ -13,7 +13,6 @@
 #include <cmocka.h>
 
 #include "graph/build/order_build.h"
-#include "graph/build/pool.h"
 #include "graph/build/stage.h"
 #include "graph/predict/evaluate.h"
 #include "tests/graph/execution.h"
@@ -61,7 +60,12 @@ static void assert_bits(struct follow_scene *s)
     result_free(&one);
 }
 
-/* With full recomputation, B has the nodes of W of all layers. */
+static const struct mtlm_recompute selective = {.granularity =
+                                                    MTLM_RECOMPUTE_SELECTIVE};
+static const struct mtlm_recompute one_layer = {MTLM_RECOMPUTE_FULL,
+                                                MTLM_RECOMPUTE_BLOCK, 1};
+
+/* With full uniform recomputation, B has the nodes of W of all layers. */
 static void test_the_bits_are_those_without_an_order(void **state)
 {
     (void) state;
@@ -74,10 +78,23 @@ static void test_the_bits_are_those_without_an_order(void **state)
             s.config.recompute = (struct mtlm_recompute){
                 MTLM_RECOMPUTE_FULL, MTLM_RECOMPUTE_UNIFORM, 1};
             assert_bits(&s);
-            s.config.recompute = (struct mtlm_recompute){
-                .granularity = MTLM_RECOMPUTE_SELECTIVE};
-            assert_bits(&s);
         }
+        follow_scene_free(&s);
+    }
+}
+
+/* Stages of three layers, of which W runs partly with B. */
+static void test_the_bits_with_some_W_in_B(void **state)
+{
+    (void) state;
+    for (int n = 0; n < FOLLOW_CASES; n += 3) {
+        struct follow_scene s;
+
+        follow_scene_create(&s, &follow_cases[n]);
+        s.config.model.num_layers *= 3;
+        s.config.sequence_parallel = s.config.layout.tp > 1;
+        s.config.recompute = n % 2 == 0 ? selective : one_layer;
+        assert_bits(&s);
         follow_scene_free(&s);
     }
 }
@@ -139,7 +156,7 @@ static struct span *spans_of(const struct mtlm_execution *run,
             || e->node->lane != MTLM_LANE_COMPUTE)
             continue;
         at = &span[s->walk.place[mtlm_box_number(
-            &s->boxes, (struct mtlm_box){mtlm_pool_phase(e->node),
+            &s->boxes, (struct mtlm_box){mtlm_node_pass(e->node),
                                          e->node->stage, e->microbatch, 0})]];
         at->start = e->start_ns < at->start ? e->start_ns : at->start;
         at->end = e->end_ns > at->end ? e->end_ns : at->end;
@@ -224,7 +241,7 @@ static void assert_parted(const struct mtlm_program *program,
     for (int i = 0; i < stage->backward.n; i++) {
         const struct mtlm_node *node = stage->backward.node[i];
 
-        assert_int_equal(mtlm_pool_phase(node), MTLM_PHASE_BACKWARD);
+        assert_int_equal(mtlm_node_pass(node), MTLM_PHASE_BACKWARD);
         if (node->phase != MTLM_PHASE_WEIGHT)
             continue;
         assert_true(!whole || node->layer == stage->first_layer);
@@ -233,7 +250,7 @@ static void assert_parted(const struct mtlm_program *program,
     for (int i = 0; i < stage->weight.n; i++) {
         const struct mtlm_node *node = stage->weight.node[i];
 
-        assert_int_equal(mtlm_pool_phase(node), MTLM_PHASE_WEIGHT);
+        assert_int_equal(mtlm_node_pass(node), MTLM_PHASE_WEIGHT);
         apart += node->layer >= 0;
     }
     /* A layer has four matrices; attention's output meets one of them. */
@@ -244,10 +261,6 @@ static void assert_parted(const struct mtlm_program *program,
 
 static void test_strict_keeps_W_of_kept_tensors_apart(void **state)
 {
-    static const struct mtlm_recompute ways[] = {
-        {.granularity = MTLM_RECOMPUTE_SELECTIVE},
-        {MTLM_RECOMPUTE_FULL, MTLM_RECOMPUTE_BLOCK, 1}};
-
     (void) state;
     for (int n = 0; n < 2 * FOLLOW_CASES; n++) {
         struct follow_scene s;
@@ -256,7 +269,7 @@ static void test_strict_keeps_W_of_kept_tensors_apart(void **state)
 
         follow_scene_create(&s, &follow_cases[n / 2]);
         s.config.model.num_layers *= 3;
-        s.config.recompute = ways[n % 2];
+        s.config.recompute = n % 2 == 0 ? selective : one_layer;
         s.config.follow = MTLM_FOLLOW_STRICT;
         ranks = small_ranks_create(&s.config);
         run = execution_run(&ranks, ITERATIONS);
@@ -364,6 +377,26 @@ static void test_the_evaluation_of_an_order_is_its_walk(void **state)
 
 /* ---- priorities ---- */
 
+static bool stands_in(const struct mtlm_list *list,
+                      const struct mtlm_node *node)
+{
+    int i = 0;
+
+    while (i < list->n && list->node[i] != node)
+        i++;
+    return i < list->n;
+}
+
+/* The phase whose list of its stage has the node. */
+static enum mtlm_phase phase_by_list(const struct mtlm_program *program,
+                                     const struct mtlm_node *node)
+{
+    for (int c = 0; c < program->config.layout.virtual_stages; c++)
+        if (stands_in(&program->stage[c].backward, node))
+            return MTLM_PHASE_BACKWARD;
+    return node->phase;
+}
+
 /* Recomputed tensors may have slots by the order; W that reads them has the
  * place of B all the same. */
 static void test_hints_are_places_in_the_order(void **state)
@@ -376,7 +409,7 @@ static void test_hints_are_places_in_the_order(void **state)
         follow_scene_create(&s, &follow_cases[n]);
         s.config.follow = MTLM_FOLLOW_HINT;
         if (n % 2 == 1)
-            s.config.recompute.granularity = MTLM_RECOMPUTE_SELECTIVE;
+            s.config.recompute = selective;
         ranks = small_ranks_create(&s.config);
         for (int r = 0; r < ranks.n; r++) {
             const struct mtlm_program *program = ranks.program[r];
@@ -402,9 +435,10 @@ static void test_hints_are_places_in_the_order(void **state)
                 assert_int_equal(
                     last - 1 - item->priority,
                     s.walk.place[mtlm_box_number(
-                        &s.boxes, (struct mtlm_box){mtlm_pool_phase(item->node),
-                                                    item->node->stage,
-                                                    item->microbatch, 0})]);
+                        &s.boxes,
+                        (struct mtlm_box){phase_by_list(program, item->node),
+                                          item->node->stage, item->microbatch,
+                                          0})]);
             }
             assert_true(boxes > 0);
         }
@@ -442,6 +476,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_bits_are_those_without_an_order),
+        cmocka_unit_test(test_the_bits_with_some_W_in_B),
         cmocka_unit_test(test_stages_without_layers_keep_their_slots),
         cmocka_unit_test(test_strict_follows_the_order_and_waits_for_no_slot),
         cmocka_unit_test(test_strict_keeps_W_of_kept_tensors_apart),
