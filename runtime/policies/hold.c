@@ -6,15 +6,14 @@
  * is about to become ready.  About to: everything that task waits for has
  * started, and will end within a share of the ready task's duration.
  *
- * Behind a collective the share is a quarter.  Without the rule a worker fills
- * each all-reduce within a layer with a task of another microbatch.  Both
- * microbatches then advance at half the speed, and hold their memory for twice
- * as long.
+ * Without the rule a worker fills each all-reduce within a layer with a task of
+ * another microbatch.  Both microbatches then advance at half the speed, and
+ * hold their memory for twice as long.  Or a worker starts a weight gradient
+ * just before a B of another pipeline rank arrives.
  *
- * Behind a message of another pipeline rank the share is mtlm_policy_advice().
- * Without the rule a worker starts a weight gradient just before a B arrives.
- *
- * MTLM_HOLD replaces both shares; 0 turns the rule off. */
+ * With pipeline ranks the share is mtlm_policy_advice(): plans count the same
+ * share.  Without them the share is a quarter.  MTLM_HOLD replaces both; 0
+ * turns the rule off. */
 
 #include <limits.h>
 #include <stdbool.h>
@@ -32,8 +31,7 @@ enum { MOST_COMING = 256, MOST_PREDECESSORS = 64 };
 /* A coming task: it waits for a message that has its data. */
 struct coming {
     const struct mtlm_policy_node *node;
-    int worker;    /* that holds for the task; -1: none */
-    bool received; /* the message comes from another pipeline rank */
+    int worker; /* that holds for the task; -1: none */
 };
 
 /* What the workers of a rank choose from. */
@@ -46,8 +44,8 @@ struct rank_queue {
 static struct {
     starpu_pthread_mutex_t mutex; /* guards all: */
     struct rank_queue *rank;      /* [mtlm_policy_ranks()] */
-    double share;                 /* behind collectives */
-    bool has_share;               /* MTLM_HOLD: behind receives, too */
+    double share;                 /* without pipeline ranks */
+    bool has_share;               /* MTLM_HOLD: with them, too */
 } hold;
 
 /* Locks the policy.  StarPU may use the worker during the wait for the lock. */
@@ -85,8 +83,7 @@ static void on_message(const struct mtlm_policy_node *message)
     next = mtlm_policy_next(message);
     if (next && rank->n_coming < MOST_COMING
         && find_coming(rank, next) == rank->n_coming)
-        rank->coming[rank->n_coming++] =
-            (struct coming){next, -1, message->kind == MTLM_POLICY_RECEIVE};
+        rank->coming[rank->n_coming++] = (struct coming){next, -1};
     STARPU_PTHREAD_MUTEX_UNLOCK(&hold.mutex);
 }
 
@@ -121,48 +118,48 @@ static int64_t when_ready(const struct mtlm_policy_node *node)
     return when;
 }
 
-/* Returns the share of the duration of a ready task of this phase that a worker
- * waits for the coming task. */
-static double share_of(const struct coming *c, enum mtlm_phase phase,
-                       const struct mtlm_policy_advice *advice)
+/* Returns the share of its duration that a ready task of this phase is left for
+ * a coming one. */
+static double share_of(const struct mtlm_policy_node *ready)
 {
-    if (phase > MTLM_PHASE_WEIGHT)
+    const bool pipeline = mtlm_policy_job(ready->rank).pipeline > 1;
+    const struct mtlm_policy_advice advice = mtlm_policy_advice();
+
+    if (ready->phase > MTLM_PHASE_WEIGHT
+        || (ready->phase == MTLM_PHASE_BACKWARD
+            && !(pipeline && advice.leaves_backward)))
         return 0;
-    if (phase == MTLM_PHASE_BACKWARD
-        && !(c->received && advice->leaves_backward))
-        return 0;
-    return c->received && !hold.has_share ? advice->share : hold.share;
+    return pipeline && !hold.has_share ? advice.share : hold.share;
 }
 
-/* Whether the worker leaves the task for a coming one.  The worker holds until
- * the expected time plus its patience, not longer: otherwise two ranks could
- * hold for each other for ever. */
-static bool holds(struct rank_queue *rank, const struct starpu_task *task,
-                  int worker)
+/* Returns until when the worker leaves the task for a coming one; 0: the worker
+ * does not.  The end is the expected time plus the worker's patience:
+ * otherwise two ranks could hold for each other for ever. */
+static int64_t hold_until(struct rank_queue *rank,
+                          const struct starpu_task *task, int worker)
 {
     const struct mtlm_policy_node *node = mtlm_policy_node(task);
-    const struct mtlm_policy_advice advice = mtlm_policy_advice();
-    int64_t duration;
+    int64_t patience;
 
     if (!node || node->kind != MTLM_POLICY_TASK || rank->n_coming == 0)
-        return false;
-    duration = mtlm_policy_duration_ns(node);
+        return 0;
+    patience = share_of(node) * mtlm_policy_duration_ns(node);
+    if (patience <= 0)
+        return 0;
     for (int i = 0; i < rank->n_coming; i++) {
         struct coming *c = &rank->coming[i];
-        const int64_t patience = share_of(c, node->phase, &advice) * duration;
         int64_t when;
 
-        if (patience <= 0 || c->node->priority <= task->priority
+        if (c->node->priority <= task->priority
             || (c->worker >= 0 && c->worker != worker))
             continue; /* another worker holds for that task */
         when = when_ready(c->node);
         if (mtlm_policy_holds(mtlm_policy_now_ns(), when, patience)) {
             c->worker = worker;
-            mtlm_policy_ask_again(worker, when + patience);
-            return true;
+            return when + patience;
         }
     }
-    return false;
+    return 0;
 }
 
 static void hold_no_more(struct rank_queue *rank, int worker)
@@ -220,16 +217,28 @@ static void push_notify(struct starpu_task *task, int worker, int perf,
     unlock();
 }
 
-/* Returns the ready task of highest priority that the worker can run; of equal
- * priority, the one that became ready first. */
-static struct starpu_task *best(struct rank_queue *rank, unsigned worker)
+/* Returns the ready task of highest priority that the worker can run and does
+ * not leave for a coming one; of equal priority, the one that became ready
+ * first.  A short task may fit into the gap that a longer one does not. *until:
+ * the earliest end of a hold; 0: no task is left. */
+static struct starpu_task *best(struct rank_queue *rank, unsigned worker,
+                                int64_t *until)
 {
     struct starpu_task *task = starpu_task_list_begin(&rank->ready), *first;
 
-    for (first = NULL; task; task = starpu_task_list_next(task))
-        if ((!first || task->priority > first->priority)
-            && starpu_worker_can_execute_task_first_impl(worker, task, NULL))
+    *until = 0;
+    for (first = NULL; task; task = starpu_task_list_next(task)) {
+        int64_t end;
+
+        if ((first && task->priority <= first->priority)
+            || !starpu_worker_can_execute_task_first_impl(worker, task, NULL))
+            continue;
+        end = hold_until(rank, task, (int) worker);
+        if (end == 0)
             first = task;
+        else if (*until == 0 || end < *until)
+            *until = end;
+    }
     return first;
 }
 
@@ -240,17 +249,18 @@ static struct starpu_task *pop(unsigned sched_ctx)
     const int worker = starpu_worker_get_id_check();
     struct rank_queue *rank = &hold.rank[mtlm_policy_rank(worker)];
     struct starpu_task *task;
+    int64_t until;
 
     (void) sched_ctx;
     if (starpu_task_list_empty(&rank->ready))
         return NULL;
     lock();
-    task = best(rank, worker);
-    if (task && holds(rank, task, worker)) {
-        task = NULL;
-    } else if (task) {
+    task = best(rank, worker, &until);
+    if (task) {
         hold_no_more(rank, worker);
         starpu_task_list_erase(&rank->ready, task);
+    } else if (until > 0) {
+        mtlm_policy_ask_again(worker, until);
     }
     unlock();
     return task;

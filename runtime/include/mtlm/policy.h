@@ -274,8 +274,9 @@ const struct mtlm_policy_node *mtlm_policy_next(
 size_t mtlm_policy_predecessors(const struct mtlm_policy_node *node,
                                 const struct mtlm_policy_node *on[], size_t n);
 
-/* What an evaluation of the job says about waits for messages of other pipeline
- * ranks.  A share in the variable MTLM_HOLD replaces the evaluation's. */
+/* What an evaluation of the job says about waits for messages, if the job has
+ * pipeline ranks.  A share in the variable MTLM_HOLD replaces the
+ * evaluation's. */
 struct mtlm_policy_advice {
     double share; /* patience of the hold rule, as a share of the ready task's
                    * duration; 0: do not wait */
