@@ -147,8 +147,9 @@ class Comparison:
         run = theirs.train(
             *(setting, case, files, theirs.WARM_UP, iterations, layout), **more
         )
-        # One thread alone is not slowed down by who else runs.
-        alone = setting.threads == 1 and not layout
+        # One thread alone is not slowed down by who else runs.  Processes that
+        # share the work wait for each other, and CPU time counts all of them.
+        alone = setting.threads * setting.processes == 1 and not layout
         best = min(run["cpu" if alone else "seconds"])
         self.say(f"  {best:8.3f} s  {setting.text()}")
         return run, best
@@ -255,8 +256,9 @@ class Comparison:
             f"took {run['others']:.2f} cores"
         )
 
-    def write(self, directory, name, result, page):
-        path = os.path.join(directory, name)
+    def write(self, directory, name, result, page, whole=True):
+        """Part of the cases replaces no page of all of them."""
+        path = os.path.join(directory, name if whole else f"{name}-part")
         page_files.write_page(path, page, result)
         self.say(f"written: {path}.md and .json")
 

@@ -229,8 +229,9 @@ def train(options, case):
         if rank == 0:
             say(seconds=seconds, losses=losses, cpu=cpu, switches=switches)
             say(ended=i)
+    _, (peak,) = over_ranks(torch.zeros(0), [peak_bytes()], ranks)
     if rank == 0:
-        say(peak_bytes=peak_bytes())
+        say(peak_bytes=int(peak))
 
 
 def pipelining():

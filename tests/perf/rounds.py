@@ -64,6 +64,15 @@ class Rounds(unittest.TestCase):
         there = ["ours", "first", "second"]
         self.assertEqual(turns, there + there[::-1] + there)
 
+    def test_processes_are_judged_by_the_clock(self):
+        """CPU seconds of two processes count both."""
+        run = {**RUN, "seconds": [3.0, 2.0], "cpu": [4.0, 5.0]}
+        with mock.patch.object(script.theirs, "train", lambda *_, **__: run):
+            for threads, processes, best in (1, 1, 4), (1, 2, 2), (2, 1, 2):
+                setting = mock.Mock(threads=threads, processes=processes)
+                self.assertEqual(
+                    self.parallel.few(setting, "4x64", {})[1], best)
+
     def test_a_setting_that_fails_is_left_out(self):
         good, bad = mock.Mock(), mock.Mock()
 
@@ -144,6 +153,18 @@ class Files(unittest.TestCase):
                              ["a.json", "a.md", "a.svg", "b.md"])
             with open(os.path.join(work, "a.json"), encoding="utf-8") as file:
                 self.assertEqual(file.read(), '{\n "n": 1\n}\n')
+
+    def test_part_of_the_cases_replaces_no_page(self):
+        parallel = object.__new__(script.Parallel)
+        parallel.say = lambda text: None
+        with tempfile.TemporaryDirectory() as work:
+            parallel.write(work, "a", {"n": 1}, "all")
+            parallel.write(work, "a", {"n": 2}, "some", whole=False)
+            self.assertEqual(
+                sorted(os.listdir(work)),
+                ["a-part.json", "a-part.md", "a.json", "a.md"])
+            with open(os.path.join(work, "a.md"), encoding="utf-8") as file:
+                self.assertEqual(file.read().strip(), "all")
 
     def test_numbers_below_one_are_refused(self):
         parser = command_line.parser("text")
