@@ -309,8 +309,9 @@
         "strict", 0, 0, "strict|hint|windows",                                 \
         "ranks run the order of --schedule-file or of a published --schedule " \
         "as it stands (strict), prefer what stands first (hint), or take its " \
-        "windows only (windows) (default: strict with FILE; hint for "         \
-        "published orders that no window says; else no order)")                \
+        "windows only (windows) (default: strict with FILE, and with --as "    \
+        "without --ours overlap; hint for breadth-first, zb-1p, zb-2p, "       \
+        "v-half, v-min and dualpipe-v; else no order)")                        \
     OPT(PARALLEL, STAGE_TIMES, "stage-times", TEXT, stage_times, "", 0, 0,     \
         "FILE.ini",                                                            \
         "times of F, B, W and messages that windows, --schedule auto and "     \

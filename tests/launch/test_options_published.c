@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "graph/schedule/schedule.h"
+#include "launch/options/option_table.h"
 #include "launch/plan/dry_run.h"
 #include "runtime/base/memory.h"
 #include "tests/launch/parse.h"
@@ -226,6 +228,19 @@ static int teardown(void **state)
     return parse_teardown(state);
 }
 
+/* --help lists the schedules that are followed without --schedule-mode. */
+static void test_help_names_what_is_followed(void **state)
+{
+    const char *list =
+        strstr(mtlm_option_table[MTLM_OPT_SCHEDULE_MODE].help, "; hint for ");
+
+    (void) state;
+    assert_non_null(list);
+    for (int i = 0; i < MTLM_SCHEDULE_COUNT; i++)
+        if (mtlm_schedules[i].followed && !strstr(list, mtlm_schedules[i].name))
+            fail_msg("no %s in %s", mtlm_schedules[i].name, list);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,6 +250,7 @@ int main(void)
         cmocka_unit_test(test_the_mode_says_how_ranks_follow),
         cmocka_unit_test(test_what_an_order_lacks_is_refused),
         cmocka_unit_test(test_a_mode_needs_an_order),
+        cmocka_unit_test(test_help_names_what_is_followed),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
