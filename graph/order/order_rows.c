@@ -162,6 +162,33 @@ static int read_row(struct mtlm_order_rows *rows, char *line,
     return 0;
 }
 
+/* Checks a line, which ends in a byte 0 and should have length bytes.  Takes
+ * one carriage return off the end. */
+static int end_line(const struct mtlm_order_rows *rows, char *line,
+                    size_t length, struct mtlm_error *err)
+{
+    if (strlen(line) != length)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "%s: row %d: a byte 0; the file is no CSV",
+                              rows->path, rows->n + 1);
+    if (length > 0 && line[length - 1] == '\r')
+        line[length - 1] = '\0';
+    if (!strchr(line, '\r'))
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "%s: row %d: a carriage return inside the row",
+                          rows->path, rows->n + 1);
+}
+
+/* Returns the text behind a byte order mark, which some programs write. */
+static char *skip_mark(char *text)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+    const size_t length = sizeof(mark) - 1;
+
+    return strncmp(text, mark, length) == 0 ? text + length : text;
+}
+
 /* Reads the lines of text [bytes + 1], which ends in a byte 0, and changes the
  * text. */
 static int read_lines(struct mtlm_order_rows *rows, char *text, int64_t bytes,
@@ -170,17 +197,15 @@ static int read_lines(struct mtlm_order_rows *rows, char *text, int64_t bytes,
     char *const end = text + bytes;
     int rc = 0;
 
+    text = skip_mark(text);
     while (rc == 0 && text < end) {
         char *newline = memchr(text, '\n', end - text);
         char *next = newline ? newline + 1 : end;
 
         if (newline)
             *newline = '\0';
-        if (text + strlen(text) != (newline ? newline : end))
-            return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                                  "%s: row %d: a byte 0; the file is no CSV",
-                                  rows->path, rows->n + 1);
-        text[strcspn(text, "\r")] = '\0';
+        if (end_line(rows, text, (newline ? newline : end) - text, err) < 0)
+            return -1;
         rows->row = mtlm_realloc(rows->row, rows->n + 1, sizeof(*rows->row));
         rows->row[rows->n++] = (struct mtlm_order_row){0};
         rc = read_row(rows, text, err);

@@ -107,6 +107,9 @@ static void test_all_dialects_and_levels_are_read(void **state)
         "0REDUCE_GRAD\r\n\"1RECV_F0\",1F0,\"1B0\",1SEND_B0,1WAIT_SEND_B0,1RECV_"
         "F1,"
         "1F1 ,1B1,1SEND_B1\r\n\n",
+        /* With a byte order mark, and a carriage return at the end. */
+        "\xEF\xBB\xBF"
+        "0F0,0F1,0B0,0B1\r\n1F0,1B0,1F1,1B1\r",
     };
 
     (void) state;
@@ -172,6 +175,15 @@ static void test_what_is_wrong_is_refused_with_its_place(void **state)
         {"0B0,0F0\n1F0,1B0\n",
          "rank 0, column 1: 0B0 never runs: it waits for 1B0 of rank 1, column "
          "2, which never runs either",
+         0},
+        /* Carriage returns alone end no row, and a mark stands at the start. */
+        {"0F0,0B0\r1F0,1B0\r", "row 1: a carriage return inside the row", 0},
+        {"0F0,0B0\n1F0,1B0\r,1F1\r\n",
+         "row 2: a carriage return inside the row", 0},
+        {"0F0,0B0\n\xEF\xBB\xBF"
+         "1F0,1B0\n",
+         "rank 1, column 1: '\xEF\xBB\xBF"
+         "1F0' is no action",
          0},
         /* Messages. */
         {"0F0,0SEND_F\n1F0,1B0\n", "column 2: '0SEND_F' is no action", 0},
