@@ -306,12 +306,25 @@ static void note_order(struct mtlm_options *options,
                                       [MTLM_FOLLOW_HINT] = "as priorities",
                                       [MTLM_FOLLOW_WINDOWS] =
                                           "by its windows only"};
-    const struct mtlm_schedule *schedule = mtlm_options_schedule(options);
+    const struct mtlm_schedule *schedule = config->schedule;
 
     mtlm_options_note(options, "schedule %s: follows the order of %s %s",
                       schedule->name, schedule->source,
                       how[options->schedule_mode]);
     note_workers(options, config);
+}
+
+/* Returns whether ranks follow the published order of config's schedule: as the
+ * options say, or as a search chose for the first plan of the job.  Such a
+ * schedule, in which B and W are one, stands in the place of auto. */
+static bool follows_published(const struct mtlm_options *options,
+                              const struct mtlm_program_config *config)
+{
+    const struct mtlm_schedule *asked = mtlm_options_schedule(options);
+
+    return mtlm_options_schedule_follows(options)
+           || (asked->sizing == MTLM_SIZING_SEARCH && config->schedule != asked
+               && !config->order);
 }
 
 /* Sets the order of a published schedule, by the times of the layout, in
@@ -325,7 +338,7 @@ static int settle_order(struct mtlm_options *options, struct mtlm_wish *wish,
         mtlm_published_find(config.schedule->name);
     struct mtlm_box_order order;
 
-    if (!mtlm_options_schedule_follows(options) || config.layout.pp == 1)
+    if (!follows_published(options, &config) || config.layout.pp == 1)
         return 0;
     if (check_published(published, &config, err) < 0)
         return -1;

@@ -25,7 +25,8 @@ void mtlm_schedule_choice_wish_cluster(struct mtlm_wish *wish,
  * windows and orders, sets them in wish, and adds a note to options; with
  * wish->stages_fixed, stages and placement stay.  With a cluster, sets
  * the times of the layout in options and wish.  If ranks follow a published
- * order, sets the order in options and wish, and adds a note. */
+ * order, sets the order in options and wish, and adds a note.  So does a wish
+ * with a schedule that --schedule auto chose before, without its order. */
 int mtlm_schedule_choice_settle(struct mtlm_options *options,
                                 struct mtlm_wish *wish,
                                 const struct mtlm_choice *choice,

@@ -73,7 +73,8 @@ static struct mtlm_wish first_wish(const struct mtlm_first_plan *first,
     wish.order_microbatches = 0;
     wish.stages_fixed = true;
     mtlm_schedule_choice_wish(&plan->options, &wish.config);
-    /* The graph runs: where B and W are one, they stay one. */
+    /* The graph runs: where B and W are one, they stay one.  The ranks follow
+     * the order of that schedule again, in the same mode. */
     if (first->wish->config.schedule->fused)
         wish.config.schedule = first->wish->config.schedule;
     wish.config.window = first->choice->window;

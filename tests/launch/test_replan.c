@@ -12,10 +12,13 @@
 
 #include <cmocka.h>
 
+#include "graph/build/order_build.h"
 #include "graph/build/program_build.h"
+#include "graph/build/ring.h"
 #include "graph/predict/activation_memory.h"
 #include "launch/job/job_advice.h"
 #include "launch/plan/layout_choice.h"
+#include "launch/plan/order_choice.h"
 #include "launch/plan/second_plan.h"
 #include "runtime/base/memory.h"
 #include "runtime/comm/policy_nodes.h"
@@ -37,11 +40,21 @@ struct job {
     struct mtlm_program *program;
 };
 
+/* Builds the program of the job's plan. */
+static void build_job(struct job *job)
+{
+    struct mtlm_program_config config =
+        mtlm_wish_config(&job->wish, 1, STAGES, 1, 1);
+
+    mtlm_activation_memory_measure(&config);
+    job->activation = config.activation;
+    config.outline = true;
+    job->program = mtlm_program_build(&config);
+}
+
 /* The job of the options on four pipeline ranks. */
 static void start_job(struct job *job, const char *line)
 {
-    struct mtlm_program_config config;
-
     accepts(line);
     job->wish = mtlm_layout_choice_wish(&options, 1);
     job->choice = (struct mtlm_choice){.tp = 1,
@@ -51,11 +64,7 @@ static void start_job(struct job *job, const char *line)
                                        .window = job->wish.config.window};
     assert_int_equal(
         mtlm_layout_choice_take(&options, &job->wish, &job->choice, &error), 0);
-    config = mtlm_wish_config(&job->wish, 1, STAGES, 1, 1);
-    mtlm_activation_memory_measure(&config);
-    job->activation = config.activation;
-    config.outline = true;
-    job->program = mtlm_program_build(&config);
+    build_job(job);
 }
 
 static void end_job(struct job *job)
@@ -79,11 +88,11 @@ static int make_plan(const struct job *job, struct mtlm_stage_times *times,
 }
 
 /* F 1, B 1.3, W 0.8 s, a message 0.1 s; one stage takes 1.25 times as long. */
-static struct mtlm_stage_times slow_times(int slow)
+static struct mtlm_stage_times slow_times_of(int stages, int slow)
 {
-    struct mtlm_stage_times times = mtlm_stage_times_create(STAGES);
+    struct mtlm_stage_times times = mtlm_stage_times_create(stages);
 
-    for (int k = 0; k < STAGES; k++) {
+    for (int k = 0; k < stages; k++) {
         const double factor = k == slow ? 1.25 : 1;
 
         times.forward[k] = factor;
@@ -92,6 +101,11 @@ static struct mtlm_stage_times slow_times(int slow)
     }
     times.hop = .1;
     return times;
+}
+
+static struct mtlm_stage_times slow_times(int slow)
+{
+    return slow_times_of(STAGES, slow);
 }
 
 /* No schedule takes less than 63.1 s: the work of rank 1, behind F of rank 0
@@ -132,18 +146,13 @@ static void test_a_plan_by_the_same_times_stays(void **state)
     struct mtlm_stage_times times = slow_times(1), again = slow_times(1);
     struct mtlm_second_plan plan, same;
     struct job job, next;
-    struct mtlm_program_config config;
 
     (void) state;
     start_job(&job, FOUR "--schedule auto");
     assert_int_equal(make_plan(&job, &times, &plan), 0);
     mtlm_second_plan_swap(&plan, &options, &job.wish);
     next = job;
-    config = mtlm_wish_config(&job.wish, 1, STAGES, 1, 1);
-    mtlm_activation_memory_measure(&config);
-    next.activation = config.activation;
-    config.outline = true;
-    next.program = mtlm_program_build(&config);
+    build_job(&next);
     assert_int_equal(make_plan(&next, &again, &same), 0);
     assert_float_equal(same.old_s, same.new_s, 1e-9);
     assert_float_equal(same.old_s, plan.new_s, 1e-9);
@@ -167,6 +176,80 @@ static void test_a_schedule_without_times_stays(void **state)
     assert_float_equal(plan.old_s, plan.new_s, 1e-12);
     assert_false(mtlm_second_plan_is_worth(&plan));
     mtlm_second_plan_free(&plan);
+    end_job(&job);
+}
+
+/* ---- an order that auto chose ---- */
+
+#define LOOPS                                                                  \
+    "--model gpt-tiny --num-layers 8 --workers 1 --micro-batch-size 1 "        \
+    "--global-batch-size 16 --pipeline-model-parallel-size 4 --schedule auto " \
+    "--num-virtual-stages-per-pipeline-rank 2 --placement loop"
+
+/* Starts a job of two stages a rank that follows the order of a schedule in
+ * which B and W are one, as --schedule auto may choose. */
+static void start_following(struct job *job, const char *name)
+{
+    struct mtlm_program_config config;
+    struct mtlm_box_order order;
+
+    start_job(job, LOOPS);
+    end_job(job);
+    if (options.order)
+        mtlm_order_free(options.order);
+    free(options.order);
+    options.order = NULL;
+    options.schedule_mode = job->wish.config.follow = MTLM_FOLLOW_STRICT;
+    job->wish.order = NULL;
+    job->wish.config.schedule = mtlm_schedule_find(name);
+    config = mtlm_choice_config(&job->wish, &job->choice);
+    mtlm_activation_memory_measure(&config);
+    order = mtlm_order_build(mtlm_published_find(name), &config);
+    mtlm_activation_memory_free(&config.activation);
+    mtlm_order_choice_take(&options, &job->wish, &config, &order);
+    build_job(job);
+}
+
+/* Times do not change such an order. */
+static void test_an_order_that_auto_chose_stays(void **state)
+{
+    struct mtlm_stage_times times = slow_times_of(2 * STAGES, 1);
+    struct mtlm_second_plan plan;
+    struct job job;
+
+    (void) state;
+    start_following(&job, "interleaved");
+    assert_int_equal(make_plan(&job, &times, &plan), 0);
+    assert_non_null(plan.wish.order);
+    assert_ptr_equal(plan.wish.order, plan.options.order);
+    assert_ptr_not_equal(plan.wish.order, options.order);
+    assert_string_equal(plan.wish.config.schedule->name, "interleaved");
+    assert_int_equal(plan.wish.config.follow, MTLM_FOLLOW_STRICT);
+    for (int r = 0; r < STAGES; r++) {
+        assert_int_equal(plan.wish.order->n[r], options.order->n[r]);
+        assert_memory_equal(plan.wish.order->box[r], options.order->box[r],
+                            options.order->n[r] * sizeof(int));
+    }
+    assert_float_equal(plan.old_s, plan.new_s, 1e-9);
+    assert_false(mtlm_second_plan_is_worth(&plan));
+    mtlm_second_plan_free(&plan);
+    end_job(&job);
+}
+
+/* There is no second plan whose order needs more memory than --act-mem. */
+static void test_an_order_that_auto_chose_keeps_to_the_memory(void **state)
+{
+    struct mtlm_stage_times times = slow_times_of(2 * STAGES, 1);
+    struct mtlm_second_plan plan;
+    struct job job;
+
+    (void) state;
+    start_following(&job, "breadth-first");
+    options.act_mem = .9 * mtlm_ring_memory(&job.program->config);
+    job.choice.window = 0;
+    assert_int_equal(make_plan(&job, &times, &plan), -1);
+    assert_non_null(strstr(error.text, "--schedule breadth-first: rank "));
+    assert_non_null(strstr(error.text, "the activations take"));
     end_job(&job);
 }
 
@@ -345,6 +428,8 @@ int main(void)
         cmocka_unit_test(test_a_second_plan_knows_the_slow_stage),
         cmocka_unit_test(test_a_plan_by_the_same_times_stays),
         cmocka_unit_test(test_a_schedule_without_times_stays),
+        cmocka_unit_test(test_an_order_that_auto_chose_stays),
+        cmocka_unit_test(test_an_order_that_auto_chose_keeps_to_the_memory),
         cmocka_unit_test(test_layers_leave_a_slow_stage),
         cmocka_unit_test(test_memory_decides_between_equal_ranks),
         cmocka_unit_test(test_layers_of_equal_stages_stay),
