@@ -99,6 +99,21 @@ double mtlm_choose_need(const struct mtlm_hosts *hosts,
                        : mtlm_outline_host_bytes(outline, hosts->per_host);
 }
 
+double mtlm_choose_need_of(const struct mtlm_hosts *hosts,
+                           const struct mtlm_program_config *config)
+{
+    struct mtlm_program_config mine = *config;
+    struct mtlm_outline outline;
+    double need;
+
+    mtlm_activation_memory_measure(&mine);
+    outline = mtlm_outline_create(&mine, hosts->process_bytes);
+    need = mtlm_choose_need(hosts, &outline);
+    mtlm_outline_destroy(&outline);
+    mtlm_activation_memory_free(&mine.activation);
+    return need;
+}
+
 bool mtlm_choose_fits(const struct mtlm_hosts *hosts, double need)
 {
     return TO_SPARE * need <= hosts->available;

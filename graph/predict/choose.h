@@ -119,6 +119,10 @@ bool mtlm_wish_can_share(const struct mtlm_wish *wish, int dp,
 double mtlm_choose_need(const struct mtlm_hosts *hosts,
                         const struct mtlm_outline *outline);
 
+/* Returns the same of config, whose activations need not be measured. */
+double mtlm_choose_need_of(const struct mtlm_hosts *hosts,
+                           const struct mtlm_program_config *config);
+
 /* Returns wish->config with the given layout and micro batch.  With act_mem,
  * call mtlm_activation_memory_measure() before you build a program from the
  * result. */

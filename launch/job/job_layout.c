@@ -94,22 +94,20 @@ static int check_memory(const struct mtlm_job *job, struct mtlm_error *err)
                                            &job->hosts, err);
 }
 
-/* The order of a published --schedule is known when its layout is: plans the
- * memory again. */
-static int check_published(struct mtlm_job *job, struct mtlm_error *err)
+/* Settles the schedule of the layout.  Checks the memory again if the plan
+ * differs from the one that the layout was chosen by. */
+static int settle_schedule(struct mtlm_job *job, struct mtlm_error *err)
 {
-    struct mtlm_choice *c = &job->choice;
-    struct mtlm_program_config config = mtlm_choice_config(&job->wish, c);
-    struct mtlm_outline outline;
+    const struct mtlm_wish before = job->wish;
 
-    if (!config.order || job->options.schedule_file)
-        return 0;
-    mtlm_activation_memory_measure(&config);
-    outline = mtlm_outline_create(&config, job->hosts.process_bytes);
-    c->need = mtlm_choose_need(&job->hosts, &outline);
-    mtlm_outline_destroy(&outline);
-    mtlm_activation_memory_free(&config.activation);
-    return check_memory(job, err);
+    if (mtlm_policy_choice_take(&job->options, &job->wish, &job->hosts,
+                                &job->choice, err)
+        < 0)
+        return -1;
+    return mtlm_layout_choice_plan_again(&before, &job->wish, &job->hosts,
+                                         &job->choice)
+               ? check_memory(job, err)
+               : 0;
 }
 
 /* Refuses more lanes in mode strict than this rank has workers.  The plan of
@@ -157,11 +155,7 @@ int mtlm_job_layout_choose(struct mtlm_job *job, struct mtlm_error *err)
     if (mtlm_offload_choice_make(o, &job->wish, &job->hosts, &job->choice, NULL,
                                  err)
             < 0
-        || check_memory(job, err) < 0
-        || mtlm_policy_choice_take(o, &job->wish, &job->hosts, &job->choice,
-                                   err)
-               < 0
-        || check_published(job, err) < 0
+        || check_memory(job, err) < 0 || settle_schedule(job, err) < 0
         || mtlm_pack_choice_make(o, &job->wish, &job->hosts, &job->choice,
                                  mtlm_bf16_product_here(), err)
                < 0

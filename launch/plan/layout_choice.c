@@ -234,6 +234,35 @@ int mtlm_layout_choice_take(struct mtlm_options *options,
     return mtlm_schedule_choice_settle(options, wish, choice, err);
 }
 
+/* Returns whether two plans of a layout have the same stages and windows, and
+ * follow the same order. */
+static bool is_same_plan(const struct mtlm_program_config *a,
+                         const struct mtlm_program_config *b)
+{
+    return a->layout.virtual_stages == b->layout.virtual_stages
+           && a->layout.placement == b->layout.placement
+           && a->schedule == b->schedule && a->order == b->order
+           && a->follow == b->follow && a->times == b->times
+           && a->window == b->window && a->act_mem == b->act_mem
+           && a->more_gradients == b->more_gradients;
+}
+
+bool mtlm_layout_choice_plan_again(const struct mtlm_wish *before,
+                                   const struct mtlm_wish *wish,
+                                   const struct mtlm_hosts *hosts,
+                                   struct mtlm_choice *choice)
+{
+    struct mtlm_program_config first = mtlm_choice_config(before, choice);
+    const struct mtlm_program_config config = mtlm_choice_config(wish, choice);
+
+    first.window = choice->window; /* may have grown with the layout */
+    if (is_same_plan(&first, &config))
+        return false;
+    choice->need = mtlm_choose_need_of(hosts, &config);
+    choice->least = false;
+    return true;
+}
+
 /* Returns the largest number of ranks, up to n, that can train the model. */
 static int most_ranks(const struct mtlm_wish *wish, int n)
 {

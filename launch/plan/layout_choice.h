@@ -45,6 +45,14 @@ int mtlm_layout_choice_take(struct mtlm_options *options,
                             const struct mtlm_choice *choice,
                             struct mtlm_error *err);
 
+/* Sets the choice's need to that of wish, whose schedule is settled, and
+ * returns true.  Returns false and sets nothing if the plan is the one of the
+ * wish before, which the choice was made by. */
+bool mtlm_layout_choice_plan_again(const struct mtlm_wish *before,
+                                   const struct mtlm_wish *wish,
+                                   const struct mtlm_hosts *hosts,
+                                   struct mtlm_choice *choice);
+
 /* Sets *choice for these hosts, and *compared, unless NULL, as
  * mtlm_choose_comparing().  Refuses (MTLM_EXIT_USAGE) a number of ranks that
  * cannot share the model. */

@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include "graph/build/packing.h"
-#include "graph/predict/activation_memory.h"
 #include "launch/plan/pack_choice.h"
 
 /* Returns why the job cannot pack weights; NULL: it can.  What the user chose
@@ -19,22 +18,6 @@ static const char *hindrance(const struct mtlm_options *options,
     if (hosts->gpus)
         return "GPUs multiply weights as they are";
     return why || here ? why : "bf16 products are in fp32 on this machine";
-}
-
-/* Returns the bytes that the config needs on the fullest machine. */
-static double need_of(const struct mtlm_program_config *config,
-                      const struct mtlm_hosts *hosts)
-{
-    struct mtlm_program_config mine = *config;
-    struct mtlm_outline outline;
-    double need;
-
-    mtlm_activation_memory_measure(&mine);
-    outline = mtlm_outline_create(&mine, hosts->process_bytes);
-    need = mtlm_choose_need(hosts, &outline);
-    mtlm_outline_destroy(&outline);
-    mtlm_activation_memory_free(&mine.activation);
-    return need;
 }
 
 int mtlm_pack_choice_make(const struct mtlm_options *options,
@@ -56,7 +39,7 @@ int mtlm_pack_choice_make(const struct mtlm_options *options,
                               "leave the option out",
                               why);
     config.packing = options->pack_weights;
-    need = need_of(&config, hosts);
+    need = mtlm_choose_need_of(hosts, &config);
     if (!asked && !mtlm_choose_fits(hosts, need))
         return 0;
     wish->config.packing = config.packing;

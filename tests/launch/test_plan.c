@@ -127,6 +127,50 @@ static void test_what_does_not_fit_is_said_with_its_numbers(void **state)
                                        "4.00 GiB available"));
 }
 
+/* The choice was made by other windows than the job has. */
+static void test_a_settled_schedule_is_planned_again(void **state)
+{
+    static const struct mtlm_hosts hosts = {
+        .ranks = 4, .per_host = 4, .available = 1e6 * GIB};
+    static const char four[] =
+        "--model gpt-tiny --num-layers 8 --workers 1 --micro-batch-size 1 "
+        "--global-batch-size 16 --pipeline-model-parallel-size 4 "
+        "--num-virtual-stages-per-pipeline-rank 1 --schedule ";
+    static const struct {
+        const char *schedule;
+        bool again;
+    } rows[] = {
+        {"1f1b", false}, {"window", false}, {"zb-1p", true}, {"auto", true}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct mtlm_choice choice;
+        struct mtlm_wish wish, before;
+        char line[300];
+        double need;
+
+        snprintf(line, sizeof(line), "%s%s", four, rows[i].schedule);
+        accepts(line);
+        choice = choice_for(4, 4, 1e6);
+        need = choice.need;
+        before = wish = mtlm_layout_choice_wish(&options, 1);
+        assert_int_equal(
+            mtlm_layout_choice_take(&options, &wish, &choice, &error), 0);
+        assert_int_equal(
+            mtlm_layout_choice_plan_again(&before, &wish, &hosts, &choice),
+            rows[i].again);
+        assert_true(rows[i].again || choice.need == need);
+        need = choice.need;
+        wish.order = NULL;
+        wish.config.act_mem = 0;
+        wish.config.window = 2.5 * MTLM_ALPHA_1F1B;
+        wish.config.schedule = mtlm_schedule_find("window");
+        assert_true(
+            mtlm_layout_choice_plan_again(&before, &wish, &hosts, &choice));
+        assert_true(choice.need > need);
+    }
+}
+
 /* ---- GPUs ---- */
 
 /* Weight, gradient and two moments of each parameter lie on each rank's GPU,
@@ -186,6 +230,7 @@ int main(void)
         cmocka_unit_test(test_each_rank_needs_room_on_its_own_gpu),
         cmocka_unit_test(test_a_gpu_that_is_too_small_or_full_is_said),
         cmocka_unit_test(test_what_does_not_fit_is_said_with_its_numbers),
+        cmocka_unit_test(test_a_settled_schedule_is_planned_again),
     };
 
     return cmocka_run_group_tests(tests, parse_setup, parse_teardown);
