@@ -13,6 +13,10 @@
  * warms up; and how many times as many the run must have. */
 enum { USUAL = 3, WORTH = 10 };
 
+/* Iterations that are measured, at most: records stay in memory, and medians
+ * need no more passes. */
+enum { MEASURED = 8 };
+
 /* Returns the iterations of the run. */
 static int64_t iterations(const struct mtlm_job *job)
 {
@@ -83,7 +87,10 @@ int mtlm_job_replan_decide(struct mtlm_job *job, struct mtlm_error *err)
 
 int64_t mtlm_job_replan_first(const struct mtlm_job *job)
 {
-    return job->begin.iteration + (job->replan_after > 1);
+    const int64_t n = job->replan_after;
+    const int64_t skipped = n > MEASURED ? n - MEASURED : n > 1;
+
+    return job->begin.iteration + skipped;
 }
 
 bool mtlm_job_replan_measures(const struct mtlm_job *job, int64_t iteration)

@@ -13,7 +13,8 @@
 int mtlm_job_replan_decide(struct mtlm_job *job, struct mtlm_error *err);
 
 /* Returns whether the job measures an iteration, from 0, for the second
- * plan.  The first iteration is left out where others follow. */
+ * plan.  The first iteration is left out where others follow.  Of many
+ * iterations, the last eight are measured. */
 bool mtlm_job_replan_measures(const struct mtlm_job *job, int64_t iteration);
 
 /* Returns the first iteration that the job measures. */

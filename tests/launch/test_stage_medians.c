@@ -1,4 +1,5 @@
-/* --replan-after: medians of the records of a running job. */
+/* --replan-after: which iterations of a running job are recorded, and medians
+ * of the records. */
 
 #include "config.h"
 
@@ -12,8 +13,31 @@
 #include <cmocka.h>
 
 #include "codelets/op_list.h"
+#include "launch/job/job_replan.h"
 #include "launch/trace/stage_medians.h"
 #include "tests/launch/parse.h"
+
+/* Runs that begin behind iteration 10: the first one warms up, and of many the
+ * last eight are recorded. */
+static void test_few_iterations_are_recorded(void **state)
+{
+    static const struct {
+        int64_t after, first, n;
+    } rows[] = {{0, 10, 0}, {1, 10, 1}, {2, 11, 1},  {3, 11, 2},
+                {8, 11, 7}, {9, 11, 8}, {10, 12, 8}, {1000, 1002, 8}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct mtlm_job job = {.replan_after = rows[i].after};
+        int64_t n = 0;
+
+        job.begin.iteration = 10;
+        for (int64_t k = 0; k < 2000; k++)
+            n += mtlm_job_replan_measures(&job, k);
+        assert_int_equal(mtlm_job_replan_first(&job), rows[i].first);
+        assert_int_equal(n, rows[i].n);
+    }
+}
 
 static struct mtlm_record node(int rank, int stage, int phase, int microbatch,
                                int64_t start, int64_t ns)
@@ -113,6 +137,7 @@ static void test_medians_of_records(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_few_iterations_are_recorded),
         cmocka_unit_test(test_medians_of_records),
     };
 
