@@ -276,11 +276,18 @@ class Script(unittest.TestCase):
             done = self.run_script(*words)
             self.assertEqual(done.returncode, 2, said)
             self.assertIn(said, done.stderr)
+
+    def test_a_folder_without_sets_replaces_no_page(self):
         empty = self.path("empty")
         os.mkdir(empty)
-        done = self.run_script("qqp", *self.bert, data=empty)
+        page = os.path.join(empty, "evaluations.md")
+        with open(page, "w", encoding="ascii") as file:
+            file.write("old")
+        done = self.run_script("qqp", *self.bert, "--write", empty, data=empty)
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stderr, "evaluations: nothing was measured\n")
+        with open(page, encoding="ascii") as file:
+            self.assertEqual(file.read(), "old")
 
 
 class Models(unittest.TestCase):

@@ -114,6 +114,27 @@ class Kept(unittest.TestCase):
                                 os.path.join(work, "run"), point),
                     {"ms": row})
 
+    def test_another_machine_has_rows_of_its_own(self):
+        """Another processor, then other cores of it."""
+        point, about = AXES["nodes"].points[0], script.machine.kind()
+        rows = []
+
+        def measure(*_):
+            rows.append({"ms": len(rows)})
+            return rows[-1]
+        with tempfile.TemporaryDirectory() as work, unittest.mock.patch.object(
+                script, "measure", measure), unittest.mock.patch.object(
+                script.machine, "kind", lambda: about):
+            with open(os.path.join(work, "mtlm-dag"), "w", encoding="ascii"):
+                pass
+            program = script.Ours(work)
+            for change in {}, {"model": "another"}, {"cores": 999}, {}:
+                about.update(change)
+                row = script.kept(program, program.digest(),
+                                  os.path.join(work, "run"), point)
+                self.assertEqual(row, rows[-1])
+        self.assertEqual(len(rows), 3)
+
     def test_a_program_that_changes_meanwhile_leaves_no_row(self):
         with tempfile.TemporaryDirectory() as work:
             path, point = os.path.join(work, "run"), AXES["nodes"].points[0]
