@@ -2,6 +2,7 @@
 is fast, and the same weights and samples for both."""
 
 import dataclasses
+import math
 import os
 
 from bench import figures, machine, page_files, report, theirs
@@ -155,15 +156,29 @@ class Comparison:
         return run, best
 
     def search(self, case, files, blas, autocast):
-        """As theirs.search(), of all peers."""
-        tried = {}
+        """As theirs.search(), of all peers; then {text of a setting: why it
+        failed}.  A setting may fail unless it is the first of a peer."""
+        tried, failed = {}, {}
+
+        def seconds(setting, ran):
+            try:
+                ran.append(self.few(setting, case, files, autocast=autocast)[1])
+            except Failure as failure:
+                if not ran:
+                    raise
+                failed[setting.text()] = str(failure).split("\n")[0]
+                self.say(f"  {failed[setting.text()]}")
+                return math.inf
+            return ran[-1]
+
         for peer in self.peers:
+            ran = []
             tried |= theirs.search(
                 peer.setting,
                 theirs.variants(peer.setting, peer.about, case, blas, autocast),
-                lambda s: self.few(s, case, files, autocast=autocast)[1],
+                lambda s, ran=ran: seconds(s, ran),
             )
-        return tried
+        return {s: t for s, t in tried.items() if s.text() not in failed}, failed
 
     def share(self, setting):
         """The speed of products as a share of ours, of the setting's peer."""

@@ -12,6 +12,7 @@ sys.path.insert(0, os.path.join(os.environ.get("srcdir", "."), "perf"))
 
 from bench import (  # noqa: E402
     cases,
+    comparison,
     figures,
     layouts,
     loops,
@@ -210,6 +211,33 @@ class Setting(unittest.TestCase):
             {s.adam: t for s, t in found.items()},
             {"loop": 3.0, "foreach": 2.2, "fused": 2.0},
         )
+
+    def search_where(self, fails):
+        """Of a peer that can compile; fails(setting): whether that one does."""
+
+        def few(setting, *_, **__):
+            if fails(setting):
+                raise ours.Failure(f"PyTorch ({setting.text()}): no luck\nmore")
+            return {}, 1.0
+
+        one = comparison.Comparison.__new__(comparison.Comparison)
+        one.peers = [
+            comparison.Peer(setting_of(), version_of(compiles=True))
+        ]
+        one.few, one.say = few, lambda text: None
+        return one.search(cases.CASES["4x64"], {}, ["/x"], False)
+
+    def test_a_setting_that_cannot_run_is_left_out(self):
+        tried, failed = self.search_where(lambda s: s.compiled)
+        self.assertTrue(tried)
+        self.assertFalse(any(s.compiled for s in tried))
+        (text,) = failed
+        self.assertIn("compiled", text)
+        self.assertEqual(failed[text], f"PyTorch ({text}): no luck")
+
+    def test_the_first_setting_must_run(self):
+        with self.assertRaisesRegex(ours.Failure, "no luck"):
+            self.search_where(lambda s: True)
 
     def test_near_settings_are_measured_too(self):
         tried = {"slow": 2, "second": 1.1, "first": 1.0, "far": 1.3}
