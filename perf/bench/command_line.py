@@ -2,6 +2,8 @@
 
 import argparse
 import os
+import shlex
+import sys
 
 from bench import page_files, report
 
@@ -41,6 +43,13 @@ def at_least_one(options, given, *names):
     for name in names:
         if vars(given)[name] < 1:
             options.error(f"--{name.replace('_', '-')} is at least 1")
+
+
+def command(script, named=None):
+    """The command of this program for the page of the script, without --write
+    and paths of this machine.  named: {word: what the page has in its place}."""
+    words = [(named or {}).get(word, word) for word in sys.argv[1:]]
+    return shlex.join([script, *report.public(words)])
 
 
 def report_page(given, name, text, data=None, picture=None):

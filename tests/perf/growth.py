@@ -181,7 +181,7 @@ class Script(unittest.TestCase):
             done = self.grow(*words)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("nodes 960: ", done.stderr)
-            name, = glob.glob(os.path.join(work, "growth-*.json"))
+            name, = glob.glob(os.path.join(work, "growth-*-part.json"))
             with open(name, encoding="utf-8") as file:
                 rows = json.load(file)["results"]["nodes"]
             self.assertAlmostEqual(rows[0]["nodes"], 960, delta=96)

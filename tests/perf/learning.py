@@ -40,11 +40,13 @@ class Script(unittest.TestCase):
             done = self.learn(work, "language", "mnli", "squad-1.1",
                               "--write", work)
             self.assertEqual(done.returncode, 0, done.stderr)
-            with open(os.path.join(work, "learning.md"),
+            # A page of all parts would have the name learning.md.
+            with open(os.path.join(work, "learning-part.md"),
                       encoding="utf-8") as file:
                 page = file.read()
             self.assertTrue(done.stdout.endswith(page + "\n"))
-            for name in "learning-language.svg", "learning-tasks.svg":
+            for name in "learning-part-language.svg", "learning-part-tasks.svg":
+                self.assertIn(f"({name})", page)
                 xml.etree.ElementTree.parse(os.path.join(work, name))
             again = self.learn(work, "language", "mnli", "squad-1.1")
             self.assertNotIn("...", again.stdout)

@@ -154,6 +154,14 @@ class Files(unittest.TestCase):
             with open(os.path.join(work, "a.json"), encoding="utf-8") as file:
                 self.assertEqual(file.read(), '{\n "n": 1\n}\n')
 
+    def test_a_page_begins_with_the_command_as_given(self):
+        words = "/mine --write d --rounds 2 --build=b -- --a".split()
+        with mock.patch.object(sys, "argv", ["script", *words, "b c"]):
+            self.assertEqual(
+                command_line.command("perf/x", {"/mine": "DIR"}),
+                "perf/x DIR --rounds 2 -- --a 'b c'",
+            )
+
     def test_part_of_the_cases_replaces_no_page(self):
         parallel = object.__new__(script.Parallel)
         parallel.say = lambda text: None

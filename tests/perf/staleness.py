@@ -57,6 +57,11 @@ class Script(unittest.TestCase):
             picture = xml.etree.ElementTree.parse(
                 os.path.join(work, "staleness.svg")
             )
+        self.assertIn(
+            "\n    perf/staleness --seeds 2 --data-path "
+            f"{text} --iterations 4 --lr 1e-3 --lr 1e-2 -- {' '.join(JOB)}\n",
+            done.stdout,
+        )
         rows = [
             [cell.strip() for cell in line.strip("|").split("|")]
             for line in done.stdout.splitlines()
