@@ -74,6 +74,13 @@ class Sources(unittest.TestCase):
             ("job", "10", "9", "9", "8", "20.0 %", "e"),
         )
 
+    def test_the_page_names_its_seconds_simulated(self):
+        """No column has the seconds that a paper measured."""
+        text = script.page({"job": self.STEPS}, {})
+        self.assertIn("| as published s |", text)
+        self.assertNotIn("| published s", text)
+        self.assertIn("all seconds are simulated", text)
+
     def test_the_page_says_what_does_not_count(self):
         text = script.details("job", self.STEPS)
         self.assertRegex(text, r"\| d +\| +7 \| +\+30.0 % \| +51.00 \| +no \|")
