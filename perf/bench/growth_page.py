@@ -56,11 +56,10 @@ def summary(axes, results, cores):
 def page(about, version, command, axes, results, picture_name):
     cores = about["cores"]
     worst = max(row["others"] for rows in results.values() for row in rows)
-    quiet = "quiet" if worst < 0.05 else "NOISY"
     lines = [
         "# How cost grows", "", f"    {command}", "",
-        f"* Machine: {report.machine_line(about)}; {quiet}: other programs took "
-        f"at most {worst:.2f} cores.",
+        f"* Machine: {report.machine_line(about)}; "
+        f"{report.neighbours(worst)}.",
         f"* {version}.", "",
         ABOUT.format(slack=growth.SLACK), "",
         summary(axes, results, cores), "",

@@ -57,6 +57,21 @@ def run(words, env=None, limit=None, **more):
     return subprocess.CompletedProcess(words, process.returncode, out, errors)
 
 
+def output(words, limit=None, absent=""):
+    """What a program prints.  A Failure names the program.  absent: the end of
+    the sentence on a program that is not there."""
+    try:
+        done = run(words, limit=limit)
+    except OSError as error:
+        raise Failure(f"{words[0]}: {error.strerror}{absent}") from None
+    except subprocess.TimeoutExpired as late:
+        raise Failure(f"{words[0]} took more than {limit} s") from late
+    if done.returncode:
+        said = (done.stderr.strip() or done.stdout.strip())[-1500:]
+        raise Failure(f"{words[0]} ended with {done.returncode}: {said}")
+    return done.stdout
+
+
 @contextlib.contextmanager
 def threads(count):
     """Threads that run programs.  A Failure starts no more of them, and what runs

@@ -189,14 +189,21 @@ def machine_line(about):
     )
 
 
-def quiet(cases):
-    """Whether nobody else worked, in words."""
-    worst = max(c[w]["others"] for c in cases for w in ("ours", "theirs"))
+def neighbours(worst):
+    """Whether nobody else worked, in words.  worst: cores that other programs
+    took, at most."""
     if worst < 0.05:
         return f"quiet: other programs took at most {worst:.2f} cores"
     return (
         f"NOISY: other programs took up to {worst:.2f} of the cores during a "
         "measurement"
+    )
+
+
+def quiet(cases):
+    """As neighbours(), of comparisons."""
+    return neighbours(
+        max(c[w]["others"] for c in cases for w in ("ours", "theirs"))
     )
 
 

@@ -24,12 +24,21 @@ for i in range(4):
 
 PEER = """#!/usr/bin/python3
 import json, sys
+if sys.argv[1] == "-c":
+    sys.exit()  # there is a PyTorch
 options = json.loads(sys.argv[2])
 assert options["device"] == "cpu"
 print(json.dumps({"torch": "9.0", "device": "cpu"}))
 for i in range(4):
     off = OFF if options["setting"] == "masters" else 1
     print(json.dumps({"loss": (10 - i) * off}))
+"""
+
+
+NO_TORCH = """#!/bin/sh
+echo "Traceback (most recent call last):
+ModuleNotFoundError: No module named 'torch'" >&2
+exit 1
 """
 
 
@@ -42,7 +51,7 @@ class Bf16(unittest.TestCase):
         os.chmod(path, 0o755)
         return path
 
-    def run_with(self, ours, theirs):
+    def run_with(self, ours, theirs, peer=PEER):
         """Both bf16 are so many times fp32."""
         work = tempfile.TemporaryDirectory()
         self.addCleanup(work.cleanup)
@@ -54,7 +63,7 @@ class Bf16(unittest.TestCase):
                 *(sys.executable, os.path.join(SOURCE, "perf", "bf16_vs_pytorch")),
                 *("--build", os.path.join(self.work, "build")),
                 "--python",
-                self.program("python", PEER.replace("OFF", str(theirs))),
+                self.program("python", peer.replace("OFF", str(theirs))),
                 *("--iterations", "4", "--write", self.work),
             ],
             capture_output=True,
@@ -86,6 +95,15 @@ class Bf16(unittest.TestCase):
         done = self.run_with(1.004, 1.001)
         self.assertEqual(done.returncode, 1)
         self.assertFalse(self.result()["right"])
+
+    def test_pytorch_is_asked_for_before_anything_runs(self):
+        done = self.run_with(1, 1, NO_TORCH)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertEqual(
+            done.stderr,
+            f"bf16_vs_pytorch: {self.work}/python: ModuleNotFoundError: No "
+            "module named 'torch'; launch/setup --peers installs PyTorch\n",
+        )
 
     def test_a_program_that_fails_is_named(self):
         done = self.run_with("nonsense", 1)

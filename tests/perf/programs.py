@@ -104,6 +104,15 @@ class Programs(unittest.TestCase):
         out = self.ended(run)[1]
         self.assertIn("returncode=3, stdout='a\\n', stderr='b\\n')", out)
 
+    def test_a_program_without_output_is_named(self):
+        for words, options, said in (
+            (["sh", "-c", "echo b >&2; exit 3"], "", "sh ended with 3: b"),
+            (["sleep", "9"], "limit=0.01", "sleep took more than 0.01 s"),
+            (["/no"], "absent='!'", "/no: No such file or directory!"),
+        ):
+            run = self.start(f"programs.output({words}, {options})")
+            self.assertEqual(self.ended(run), (1, "", f"made: {said}\n"))
+
 
 if __name__ == "__main__":
     unittest.main()
