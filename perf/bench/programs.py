@@ -57,11 +57,11 @@ def run(words, env=None, limit=None, **more):
     return subprocess.CompletedProcess(words, process.returncode, out, errors)
 
 
-def output(words, limit=None, absent=""):
-    """What a program prints.  A Failure names the program.  absent: the end of
-    the sentence on a program that is not there."""
+def output(words, limit=None, absent="", **more):
+    """What a program prints, as run().  A Failure names the program.  absent:
+    the end of the sentence on a program that is not there."""
     try:
-        done = run(words, limit=limit)
+        done = run(words, limit=limit, **more)
     except OSError as error:
         raise Failure(f"{words[0]}: {error.strerror}{absent}") from None
     except subprocess.TimeoutExpired as late:
