@@ -119,7 +119,7 @@ static double noise_of(struct mtlm_pipeline_programs *p,
                                          .replica = p->draws.replica,
                                          .stage = item->node->stage,
                                          .microbatch = item->microbatch,
-                                         .phase = item->node->phase};
+                                         .phase = mtlm_node_pass(item->node)};
     const bool known =
         p->last_factor > 0 && p->last_rank == layout->pp_rank
         && p->last.replica == pass.replica && p->last.stage == pass.stage

@@ -32,7 +32,7 @@ static double noise_of(const struct mtlm_synthetic *synthetic,
                                          .peer = layout->tp_rank,
                                          .stage = item->node->stage,
                                          .microbatch = item->microbatch,
-                                         .phase = item->node->phase};
+                                         .phase = mtlm_node_pass(item->node)};
 
     return mtlm_noise_of_pass(&synthetic->noise, synthetic->seed, &pass)
            * mtlm_noise_of_ranks(&synthetic->noise, synthetic->rank, 1);

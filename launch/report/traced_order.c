@@ -70,6 +70,22 @@ static int first_rank(const struct mtlm_trace_info *info, int pp_rank)
     return r;
 }
 
+/* W of a stage whose layers are all recomputed runs with B: its box starts with
+ * B and, by its number, comes behind B. */
+static void start_with_backward(const struct mtlm_boxes *boxes,
+                                struct started *started)
+{
+    for (int i = mtlm_boxes_count(boxes); i-- > 0;) {
+        struct mtlm_box box = mtlm_box_at(boxes, i);
+
+        if (box.phase != MTLM_PHASE_WEIGHT || started[i].start_ns < INT64_MAX)
+            continue;
+        box.phase = MTLM_PHASE_BACKWARD;
+        started[i].start_ns = started[mtlm_box_number(boxes, box)].start_ns;
+        started[i].worker = started[mtlm_box_number(boxes, box)].worker;
+    }
+}
+
 /* Returns when each box started: with its first node in a layer, or with its
  * first node in a stage without layers.  The caller frees the array. */
 static struct started *find_starts(const struct mtlm_boxes *boxes,
@@ -100,6 +116,7 @@ static struct started *find_starts(const struct mtlm_boxes *boxes,
             s->worker = r->worker;
         }
     }
+    start_with_backward(boxes, started);
     free(layered);
     return started;
 }

@@ -166,8 +166,8 @@ class Comparison:
             except Failure as failure:
                 if not ran:
                     raise
-                failed[setting.text()] = str(failure).split("\n")[0]
-                self.say(f"  {failed[setting.text()]}")
+                failed[setting] = str(failure).split("\n")[0]
+                self.say(f"  {failed[setting]}")
                 return math.inf
             return ran[-1]
 
@@ -178,7 +178,8 @@ class Comparison:
                 theirs.variants(peer.setting, peer.about, case, blas, autocast),
                 lambda s, ran=ran: seconds(s, ran),
             )
-        return {s: t for s, t in tried.items() if s.text() not in failed}, failed
+        ran = {s: t for s, t in tried.items() if t < math.inf}
+        return ran, {s.text(): w for s, w in failed.items() if s not in ran}
 
     def share(self, setting):
         """The speed of products as a share of ours, of the setting's peer."""

@@ -31,7 +31,7 @@ enum { MOST_COMING = 256, MOST_PREDECESSORS = 64 };
 /* A coming task: it waits for a message that has its data. */
 struct coming {
     const struct mtlm_policy_node *node;
-    int worker; /* that holds for the task; -1: none */
+    int64_t when; /* it will be ready, as known in the present pop() */
 };
 
 /* What the workers of a rank choose from. */
@@ -39,11 +39,13 @@ struct rank_queue {
     struct starpu_task_list ready;
     struct coming coming[MOST_COMING];
     int n_coming;
+    int holding; /* workers */
 };
 
 static struct {
     starpu_pthread_mutex_t mutex; /* guards all: */
     struct rank_queue *rank;      /* [mtlm_policy_ranks()] */
+    bool *holds;                  /* [starpu_worker_get_count()] */
     double share;                 /* without pipeline ranks */
     bool has_share;               /* MTLM_HOLD: with them, too */
 } hold;
@@ -83,7 +85,7 @@ static void on_message(const struct mtlm_policy_node *message)
     next = mtlm_policy_next(message);
     if (next && rank->n_coming < MOST_COMING
         && find_coming(rank, next) == rank->n_coming)
-        rank->coming[rank->n_coming++] = (struct coming){next, -1};
+        rank->coming[rank->n_coming++] = (struct coming){next, INT64_MAX};
     STARPU_PTHREAD_MUTEX_UNLOCK(&hold.mutex);
 }
 
@@ -118,55 +120,78 @@ static int64_t when_ready(const struct mtlm_policy_node *node)
     return when;
 }
 
-/* Returns the share of its duration that a ready task of this phase is left for
- * a coming one. */
-static double share_of(const struct mtlm_policy_node *ready)
-{
-    const bool pipeline = mtlm_policy_job(ready->rank).pipeline > 1;
-    const struct mtlm_policy_advice advice = mtlm_policy_advice();
+/* What decides whether a worker holds. */
+struct view {
+    const struct rank_queue *rank;
+    int64_t now;
+    double share;
+    bool leaves_backward;
+    int others; /* workers of the rank that hold */
+};
 
-    if (ready->phase > MTLM_PHASE_WEIGHT
-        || (ready->phase == MTLM_PHASE_BACKWARD
-            && !(pipeline && advice.leaves_backward)))
-        return 0;
-    return pipeline && !hold.has_share ? advice.share : hold.share;
+/* Returns the view of a worker, and finds when coming tasks will be ready. */
+static struct view view_of(unsigned worker)
+{
+    const int r = mtlm_policy_rank(worker);
+    struct rank_queue *rank = &hold.rank[r];
+    struct view view = {.rank = rank};
+    struct mtlm_policy_advice advice;
+    bool pipeline;
+
+    if (rank->n_coming == 0)
+        return view;
+    advice = mtlm_policy_advice();
+    pipeline = mtlm_policy_job(r).pipeline > 1;
+    view.now = mtlm_policy_now_ns();
+    view.share = pipeline && !hold.has_share ? advice.share : hold.share;
+    view.leaves_backward = pipeline && advice.leaves_backward;
+    view.others = rank->holding - hold.holds[worker];
+    for (int i = 0; i < rank->n_coming; i++)
+        rank->coming[i].when = when_ready(rank->coming[i].node);
+    return view;
+}
+
+/* Whether tasks of this kind are left for coming ones. */
+static bool may_leave(const struct view *view,
+                      const struct mtlm_policy_node *node)
+{
+    return node && node->kind == MTLM_POLICY_TASK
+           && (node->phase == MTLM_PHASE_FORWARD
+               || node->phase == MTLM_PHASE_WEIGHT
+               || (node->phase == MTLM_PHASE_BACKWARD
+                   && view->leaves_backward));
 }
 
 /* Returns until when the worker leaves the task for a coming one; 0: the worker
- * does not.  The end is the expected time plus the worker's patience:
- * otherwise two ranks could hold for each other for ever. */
-static int64_t hold_until(struct rank_queue *rank,
-                          const struct starpu_task *task, int worker)
+ * does not, or enough other workers hold.  The end is the expected time plus
+ * the worker's patience: otherwise two ranks could hold for each other for
+ * ever. */
+static int64_t hold_until(const struct view *view,
+                          const struct starpu_task *task)
 {
     const struct mtlm_policy_node *node = mtlm_policy_node(task);
-    int64_t patience;
+    int64_t patience, until = INT64_MAX;
+    int n = 0;
 
-    if (!node || node->kind != MTLM_POLICY_TASK || rank->n_coming == 0)
+    if (view->rank->n_coming == 0 || !may_leave(view, node))
         return 0;
-    patience = share_of(node) * mtlm_policy_duration_ns(node);
-    if (patience <= 0)
-        return 0;
-    for (int i = 0; i < rank->n_coming; i++) {
-        struct coming *c = &rank->coming[i];
-        int64_t when;
+    patience = view->share * mtlm_policy_duration_ns(node);
+    for (int i = 0; patience > 0 && i < view->rank->n_coming; i++) {
+        const struct coming *c = &view->rank->coming[i];
 
-        if (c->node->priority <= task->priority
-            || (c->worker >= 0 && c->worker != worker))
-            continue; /* another worker holds for that task */
-        when = when_ready(c->node);
-        if (mtlm_policy_holds(mtlm_policy_now_ns(), when, patience)) {
-            c->worker = worker;
-            return when + patience;
+        if (c->node->priority > task->priority
+            && mtlm_policy_holds(view->now, c->when, patience)) {
+            until = c->when + patience < until ? c->when + patience : until;
+            n++;
         }
     }
-    return 0;
+    return n > view->others ? until : 0;
 }
 
-static void hold_no_more(struct rank_queue *rank, int worker)
+static void set_holds(struct rank_queue *rank, unsigned worker, bool holds)
 {
-    for (int i = 0; i < rank->n_coming; i++)
-        if (rank->coming[i].worker == worker)
-            rank->coming[i].worker = -1;
+    rank->holding += holds - hold.holds[worker];
+    hold.holds[worker] = holds;
 }
 
 /* Returns the rank whose workers may run the task. */
@@ -219,11 +244,11 @@ static void push_notify(struct starpu_task *task, int worker, int perf,
 
 /* Returns the ready task of highest priority that the worker can run and does
  * not leave for a coming one; of equal priority, the one that became ready
- * first.  A short task may fit into the gap that a longer one does not. *until:
- * the earliest end of a hold; 0: no task is left. */
+ * first.  *until: the earliest end of a hold; 0: no task is left. */
 static struct starpu_task *best(struct rank_queue *rank, unsigned worker,
                                 int64_t *until)
 {
+    const struct view view = view_of(worker);
     struct starpu_task *task = starpu_task_list_begin(&rank->ready), *first;
 
     *until = 0;
@@ -233,7 +258,7 @@ static struct starpu_task *best(struct rank_queue *rank, unsigned worker,
         if ((first && task->priority <= first->priority)
             || !starpu_worker_can_execute_task_first_impl(worker, task, NULL))
             continue;
-        end = hold_until(rank, task, (int) worker);
+        end = hold_until(&view, task);
         if (end == 0)
             first = task;
         else if (*until == 0 || end < *until)
@@ -256,12 +281,11 @@ static struct starpu_task *pop(unsigned sched_ctx)
         return NULL;
     lock();
     task = best(rank, worker, &until);
-    if (task) {
-        hold_no_more(rank, worker);
+    set_holds(rank, worker, !task && until > 0);
+    if (task)
         starpu_task_list_erase(&rank->ready, task);
-    } else if (until > 0) {
+    else if (until > 0)
         mtlm_policy_ask_again(worker, until);
-    }
     unlock();
     return task;
 }
@@ -298,7 +322,8 @@ static void init(unsigned sched_ctx)
 {
     STARPU_PTHREAD_MUTEX_INIT(&hold.mutex, NULL);
     hold.rank = calloc(mtlm_policy_ranks(), sizeof(*hold.rank));
-    if (!hold.rank)
+    hold.holds = calloc(starpu_worker_get_count(), sizeof(*hold.holds));
+    if (!hold.rank || !hold.holds)
         abort();
     for (int i = 0; i < mtlm_policy_ranks(); i++)
         starpu_task_list_init(&hold.rank[i].ready);
@@ -315,6 +340,7 @@ static void deinit(unsigned sched_ctx)
     mtlm_policy_watch(NULL);
     STARPU_PTHREAD_MUTEX_DESTROY(&hold.mutex);
     free(hold.rank);
+    free(hold.holds);
 }
 
 extern struct starpu_sched_policy mtlm_hold_policy;

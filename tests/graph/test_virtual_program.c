@@ -45,6 +45,7 @@ struct job {
     const char *schedule;
     enum mtlm_placement placement;
     int replicas; /* 0: one */
+    int workers;  /* 0: one */
 };
 
 static struct mtlm_program_config config_of(const struct job *job)
@@ -58,6 +59,8 @@ static struct mtlm_program_config config_of(const struct job *job)
         config.layout.dp = job->replicas;
         config.bucket_size = 4000; /* several buckets for a stage */
     }
+    if (job->workers > 0)
+        config.layout.workers = job->workers;
     config.schedule = small_schedule(job->schedule);
     return config;
 }
@@ -134,7 +137,7 @@ static struct mtlm_execution run_policy(const struct scene *s, const char *name)
  * the sender's worker for messages. */
 static void test_the_job_has_every_node_once(void **state)
 {
-    const struct job two = {1, 2, 1, 3, "1f1b", MTLM_PLACEMENT_LOOP, 0};
+    const struct job two = {1, 2, 1, 3, "1f1b", MTLM_PLACEMENT_LOOP, 0, 0};
     struct scene s = create_scene(&two, 1, 0);
     int64_t *number = mtlm_calloc(s.evaluated.n, sizeof(*number));
     struct mtlm_virtual_job job =
@@ -181,13 +184,13 @@ static void assert_near(const char *what, int64_t ns, int64_t expected)
 static void test_prio_is_the_evaluator(void **state)
 {
     static const struct job jobs[] = {
-        {1, 4, 1, 8, "1f1b", MTLM_PLACEMENT_LOOP, 0},
-        {1, 4, 1, 12, "gpipe", MTLM_PLACEMENT_LOOP, 0},
-        {2, 2, 1, 8, "zb-h1", MTLM_PLACEMENT_LOOP, 0},
-        {1, 2, 2, 6, "interleaved", MTLM_PLACEMENT_LOOP, 0},
-        {2, 2, 2, 6, "zb-v", MTLM_PLACEMENT_V, 0},
-        {1, 2, 1, 4, "1f1b", MTLM_PLACEMENT_LOOP, 2},
-        {2, 2, 1, 4, "zb-h1", MTLM_PLACEMENT_LOOP, 4}};
+        {1, 4, 1, 8, "1f1b", MTLM_PLACEMENT_LOOP, 0, 0},
+        {1, 4, 1, 12, "gpipe", MTLM_PLACEMENT_LOOP, 0, 0},
+        {2, 2, 1, 8, "zb-h1", MTLM_PLACEMENT_LOOP, 0, 0},
+        {1, 2, 2, 6, "interleaved", MTLM_PLACEMENT_LOOP, 0, 0},
+        {2, 2, 2, 6, "zb-v", MTLM_PLACEMENT_V, 0, 0},
+        {1, 2, 1, 4, "1f1b", MTLM_PLACEMENT_LOOP, 2, 0},
+        {2, 2, 1, 4, "zb-h1", MTLM_PLACEMENT_LOOP, 4, 0}};
 
     (void) state;
     need_simulator();
@@ -205,7 +208,7 @@ static void test_prio_is_the_evaluator(void **state)
 /* One rank for each tensor-parallel group is enough. */
 static void test_folded_is_unfolded(void **state)
 {
-    const struct job job = {2, 4, 1, 8, "1f1b", MTLM_PLACEMENT_LOOP, 0};
+    const struct job job = {2, 4, 1, 8, "1f1b", MTLM_PLACEMENT_LOOP, 0, 0};
     struct scene folded, all;
     struct mtlm_execution a, b;
 
@@ -225,7 +228,7 @@ static void test_folded_is_unfolded(void **state)
 static void test_two_runs_are_equal(void **state)
 {
     static const char *const names[] = {"prio", "lws", "dmdas"};
-    const struct job job = {1, 4, 1, 8, "zb-h1", MTLM_PLACEMENT_LOOP, 0};
+    const struct job job = {1, 4, 1, 8, "zb-h1", MTLM_PLACEMENT_LOOP, 0, 0};
     struct scene s;
 
     (void) state;
@@ -249,7 +252,7 @@ static void test_two_runs_are_equal(void **state)
 /* A policy without priorities is slower than one with them. */
 static void test_the_policy_chooses(void **state)
 {
-    const struct job job = {1, 4, 1, 12, "zb-h1", MTLM_PLACEMENT_LOOP, 0};
+    const struct job job = {1, 4, 1, 12, "zb-h1", MTLM_PLACEMENT_LOOP, 0, 0};
     struct scene s;
     struct mtlm_execution prio, eager;
 
@@ -272,9 +275,10 @@ static void test_mtlm_waits_in_virtual_time(void **state)
     static const struct {
         struct job job;
         double share;
-    } waits[] = {{{2, 4, 1, 8, "zb-h1", MTLM_PLACEMENT_LOOP, 0}, 0.25},
-                 {{2, 4, 2, 8, "zb-v", MTLM_PLACEMENT_V, 0}, 0.25},
-                 {{2, 4, 2, 8, "zb-v", MTLM_PLACEMENT_V, 0}, 0.1}};
+    } waits[] = {{{2, 4, 1, 8, "zb-h1", MTLM_PLACEMENT_LOOP, 0, 0}, 0.25},
+                 {{2, 4, 1, 8, "zb-h1", MTLM_PLACEMENT_LOOP, 0, 2}, 0.5},
+                 {{2, 4, 2, 8, "zb-v", MTLM_PLACEMENT_V, 0, 0}, 0.25},
+                 {{2, 4, 2, 8, "zb-v", MTLM_PLACEMENT_V, 0, 0}, 0.1}};
 
     (void) state;
     need_simulator();
@@ -291,7 +295,7 @@ static void test_mtlm_waits_in_virtual_time(void **state)
 
 static void test_waits_shorten_the_pipeline(void **state)
 {
-    const struct job job = {2, 4, 1, 8, "zb-h1", MTLM_PLACEMENT_LOOP, 0};
+    const struct job job = {2, 4, 1, 8, "zb-h1", MTLM_PLACEMENT_LOOP, 0, 0};
     struct scene s;
     struct mtlm_execution mtlm, prio;
 
@@ -308,7 +312,7 @@ static void test_waits_shorten_the_pipeline(void **state)
 
 static void test_an_unknown_policy_is_refused(void **state)
 {
-    const struct job job = {1, 2, 1, 2, "1f1b", MTLM_PLACEMENT_LOOP, 0};
+    const struct job job = {1, 2, 1, 2, "1f1b", MTLM_PLACEMENT_LOOP, 0, 0};
     struct scene s;
     struct mtlm_execution run;
     struct mtlm_error err;

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
+#include "launch/trace/read/read_times.h"
 #include "tests/launch/parse.h"
 #include "tests/launch/simulated.h"
 #include "tests/launch/trace_dir.h"
@@ -333,6 +334,28 @@ static void test_a_window_has_the_times_of_the_whole(void **state)
     free(part);
 }
 
+/* Where a stage recomputes all its layers, W of the layers runs with B. */
+static void test_a_trace_counts_such_W_as_B(void **state)
+{
+    char *line = mtlm_sprintf(A100 "--schedule zb-h1 --recompute-granularity "
+                                   "full --recompute-method block "
+                                   "--recompute-num-layers 2 --trace %s",
+                              trace_dir);
+    struct mtlm_stage_times times;
+    struct mtlm_error err;
+
+    (void) state;
+    free(text_of("dgx-a100", line));
+    free(line);
+    assert_int_equal(mtlm_trace_read_times(trace_dir, &times, &err), 0);
+    for (int k = 1; k <= 2; k++) {
+        assert_true(times.backward[k] > 2 * times.forward[k]);
+        assert_float_equal(times.weight[k], 0, 0);
+    }
+    assert_true(times.weight[3] > 0); /* of the output layer */
+    mtlm_stage_times_free(&times);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +369,7 @@ int main(void)
         cmocka_unit_test(test_noise_is_of_the_slowest),
         cmocka_unit_test(test_the_table_says_all),
         DIR_TEST(test_a_window_has_the_times_of_the_whole),
+        DIR_TEST(test_a_trace_counts_such_W_as_B),
     };
 
     return cmocka_run_group_tests(tests, parse_setup, parse_teardown);

@@ -418,6 +418,30 @@ static void test_an_order_has_the_microbatches_of_the_run(void **state)
     free(want);
 }
 
+/* W of recomputed layers runs with B, and its records say B. */
+static void test_an_order_has_W_behind_the_B_that_ran_it(void **state)
+{
+    char *path = trace_dir_path("order.csv"), *text;
+    struct mtlm_trace_run run;
+    struct mtlm_error err;
+
+    (void) state;
+    write_trace();
+    assert_int_equal(read_all(&run, &err), 0);
+    for (size_t i = 0; i < run.n; i++)
+        if (run.record[i].phase == MTLM_PHASE_WEIGHT)
+            run.record[i].phase = MTLM_PHASE_BACKWARD;
+    assert_int_equal(
+        mtlm_traced_order_write(path, &run.info, run.record, run.n, &err), 0);
+    text = trace_dir_read("order.csv");
+    /* B: an I and the W behind it. */
+    assert_int_equal(count_words(text, "0B"), 4);
+    assert_int_equal(count_words(text, "1B"), 4);
+    free(text);
+    free(path);
+    mtlm_trace_run_free(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -428,6 +452,7 @@ int main(void)
         DIR_TEST(test_what_is_no_trace_is_refused_in_a_sentence),
         DIR_TEST(test_runs_stand_side_by_side),
         DIR_TEST(test_an_order_has_the_microbatches_of_the_run),
+        DIR_TEST(test_an_order_has_W_behind_the_B_that_ran_it),
     };
 
     return cmocka_run_group_tests_name("trace read", tests, NULL, NULL);

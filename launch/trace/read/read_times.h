@@ -9,7 +9,7 @@
  * schedule.csv in it.
  *
  * The caller frees *times after success.  -1 and MTLM_EXIT_INPUT: the trace is
- * unreadable, or has no F, B or W of a stage. */
+ * unreadable, or has no F or B of a stage. */
 int mtlm_trace_read_times(const char *path, struct mtlm_stage_times *times,
                           struct mtlm_error *err);
 
