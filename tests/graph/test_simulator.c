@@ -200,6 +200,54 @@ static void test_many_tasks_come_in_order(void **state)
     mtlm_simulator_destroy(sim);
 }
 
+/* Two workers: one runs a chain of three tasks of higher priority.  The other
+ * one waits for no link of the chain, behind which no message is. */
+static void test_no_worker_waits_for_the_other_one(void **state)
+{
+    struct mtlm_simulator *sim = mtlm_simulator_create();
+    const int lane = mtlm_simulator_lane(sim, 2);
+    int link[3], ready;
+
+    (void) state;
+    for (int i = 0; i < 3; i++)
+        link[i] = mtlm_simulator_task(sim, lane, 10, 2);
+    ready = mtlm_simulator_task(sim, lane, 40, 1);
+    mtlm_simulator_edge(sim, link[0], link[1], 0);
+    mtlm_simulator_edge(sim, link[1], link[2], 0);
+    mtlm_simulator_hold(sim, lane, .5);
+    assert_true(mtlm_simulator_run(sim));
+    assert_int_equal(mtlm_simulator_start(sim, ready), 0);
+    assert_int_equal(mtlm_simulator_start(sim, link[2]), 20);
+    mtlm_simulator_destroy(sim);
+}
+
+/* Two workers and two messages; behind each a task, and less urgent ones.  Both
+ * workers wait, one for each message. */
+static void test_a_message_holds_one_worker(void **state)
+{
+    for (int messages = 1; messages <= 2; messages++) {
+        struct mtlm_simulator *sim = mtlm_simulator_create();
+        const int far = mtlm_simulator_lane(sim, 2);
+        const int lane = mtlm_simulator_lane(sim, 2);
+        int ready;
+
+        (void) state;
+        for (int i = 0; i < messages; i++) {
+            const int message = mtlm_simulator_task(sim, far, 10, 0);
+
+            for (int k = 0; k < 2; k++)
+                mtlm_simulator_edge(
+                    sim, message, mtlm_simulator_task(sim, lane, 10, 3 - k), 0);
+        }
+        ready = mtlm_simulator_task(sim, lane, 40, 1);
+        mtlm_simulator_hold(sim, lane, .5);
+        assert_true(mtlm_simulator_run(sim));
+        assert_int_equal(mtlm_simulator_start(sim, ready),
+                         messages == 1 ? 0 : 30);
+        mtlm_simulator_destroy(sim);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +260,8 @@ int main(void)
         cmocka_unit_test(test_tasks_that_wait_for_each_other_are_found),
         cmocka_unit_test(test_many_tasks_come_in_order),
         cmocka_unit_test(test_time_stands_still_before_it_overflows),
+        cmocka_unit_test(test_no_worker_waits_for_the_other_one),
+        cmocka_unit_test(test_a_message_holds_one_worker),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
