@@ -64,17 +64,22 @@ static double item_seconds(void *arg, const struct mtlm_program *program,
     }
 }
 
-/* Mean modelled time of the tensor-parallel collectives of rank 0. */
+/* Returns the mean modelled time of the tensor-parallel collectives of all
+ * groups: those of the last stage have small messages more. */
 static double modelled_tp(const struct evaluation *e)
 {
-    const struct mtlm_items *items = &e->program[0]->train;
     double sum = 0, n = 0;
 
-    for (int i = 0; i < items->n; i++)
-        if (items->item[i].node->lane == MTLM_LANE_TP) {
-            sum += 1e-9 * mtlm_synthetic_ns(&e->rank[0], &items->item[i], 0);
-            n++;
-        }
+    for (int r = 0; r < e->ranks; r += e->job->layout.tp) {
+        const struct mtlm_items *items = &e->program[r]->train;
+
+        for (int i = 0; i < items->n; i++)
+            if (items->item[i].node->lane == MTLM_LANE_TP) {
+                sum +=
+                    1e-9 * mtlm_synthetic_ns(&e->rank[r], &items->item[i], 0);
+                n++;
+            }
+    }
     return n > 0 ? sum / n : 0;
 }
 
@@ -93,7 +98,7 @@ static void evaluation_create(struct evaluation *e)
         e->rank[r] = mtlm_job_synthetic_of_rank(job, e->program[r], r);
     }
     if (e->times->tp_s >= 0)
-        e->more_s = e->times->tp_s - modelled_tp(e);
+        e->more_s = fmax(0, e->times->tp_s - modelled_tp(e));
     else if (e->times->mean_hop_s >= 0)
         e->more_s = e->times->mean_hop_s;
 }

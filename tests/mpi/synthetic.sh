@@ -62,6 +62,23 @@ well 8 "${pretend[@]}" --synthetic short.ini --num-layers 4 \
 grep -q '^Predicted: .* hop .* tensor-parallel collective' out \
     || fail "eight ranks: $(cat out)"
 
+# The last stage has small collectives more than the first one: their time stays
+# above 0 where the mean of all is far below that of the first stage.
+cat >slow.ini <<END
+[stage]
+forward_ms = 5
+backward_ms = 5
+weight_ms = 5
+[host]
+latency_us = 0
+gb_per_s = 0.002
+END
+layout 2 2
+well 4 "${pretend[@]}" --synthetic slow.ini --num-layers 4 \
+    --global-batch-size 4 "${parallel[@]}"
+grep -q '^Predicted: .* tensor-parallel collective' out \
+    || fail "small collectives: $(cat out err)"
+
 # What is wrong is said once, with the usual status.
 job 2 "${pretend[@]}" "${parallel[@]}" --synthetic none.ini
 grep -qx 'mtlm-dag: --synthetic none.ini: No such file or directory' err \
