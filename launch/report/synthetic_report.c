@@ -126,6 +126,7 @@ static struct mtlm_trace_summary *evaluate_run(
         .arg = e,
         .turns = e->job->options.transport == MTLM_USE_SERIAL ? MTLM_TURNS_ALL
                                                               : MTLM_TURNS_NONE,
+        .first_come = true,
         .hold = holds ? advice.share : 0,
         .leaves_backward = advice.leaves_backward};
     struct mtlm_execution run = mtlm_evaluate_program(&job);
