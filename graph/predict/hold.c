@@ -185,6 +185,16 @@ double mtlm_hold_choose_program(const struct mtlm_program_config *config,
     return share > 0 && lengthens(config, machine, share) ? 0 : share;
 }
 
+double mtlm_hold_alone(const struct mtlm_program_config *config)
+{
+    double share = 0.25;
+
+    if (config->layout.tp == 1)
+        return 0;
+    mtlm_plugin_hold_share(&share);
+    return share;
+}
+
 double mtlm_hold_searched(void)
 {
     double share = MTLM_HOLD_SHARE;

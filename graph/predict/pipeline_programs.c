@@ -175,7 +175,8 @@ struct mtlm_evaluate_program mtlm_pipeline_programs_job(
         .devices = p->cost[0].cluster->devices,
         .first_come = true,
         .hold = hold,
-        .leaves_backward = p->program[0]->place != NULL};
+        /* The policy leaves B for another task in pipelines only. */
+        .leaves_backward = p->n > 1 && p->program[0]->place != NULL};
 }
 
 double mtlm_pipeline_programs_makespan(struct mtlm_pipeline_programs *p,

@@ -7,6 +7,7 @@
 
 #include "graph/build/program_build.h"
 #include "graph/predict/evaluate_program.h"
+#include "graph/predict/hold.h"
 #include "graph/predict/late.h"
 #include "launch/job/job_synthetic.h"
 #include "launch/report/evaluated_records.h"
@@ -111,13 +112,20 @@ static void evaluation_destroy(struct evaluation *e)
     free(e->rank);
 }
 
+/* Returns the share of a task that the workers of the run wait for others. */
+static double hold_of(const struct evaluation *e)
+{
+    if (strcmp(mtlm_machine_policy(), MTLM_HOLD_POLICY) != 0
+        || !mtlm_plugin_may_hold())
+        return 0;
+    return e->job->layout.pp > 1 ? mtlm_policy_advice().share
+                                 : mtlm_hold_alone(&e->program[0]->config);
+}
+
 static struct mtlm_trace_summary *evaluate_run(
     struct evaluation *e, const struct mtlm_trace_info *info, int first,
     int last)
 {
-    const struct mtlm_policy_advice advice = mtlm_policy_advice();
-    const bool holds =
-        strcmp(mtlm_machine_policy(), "mtlm") == 0 && mtlm_plugin_may_hold();
     const struct mtlm_evaluate_program job = {
         .program = (const struct mtlm_program *const *) e->program,
         .n = e->ranks,
@@ -127,8 +135,8 @@ static struct mtlm_trace_summary *evaluate_run(
         .turns = e->job->options.transport == MTLM_USE_SERIAL ? MTLM_TURNS_ALL
                                                               : MTLM_TURNS_NONE,
         .first_come = true,
-        .hold = holds ? advice.share : 0,
-        .leaves_backward = advice.leaves_backward};
+        .hold = hold_of(e),
+        .leaves_backward = mtlm_policy_advice().leaves_backward};
     struct mtlm_execution run = mtlm_evaluate_program(&job);
     size_t n;
     struct mtlm_record *records = mtlm_evaluated_records_list(

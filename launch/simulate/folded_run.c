@@ -74,6 +74,24 @@ struct mtlm_evaluate_program mtlm_folded_run_job(struct mtlm_folded_run *run,
     return job;
 }
 
+/* Returns the share of a task that workers wait for others under the run's
+ * policy. */
+static double hold_of(const struct mtlm_folded_run *run)
+{
+    const struct mtlm_program_config *config =
+        &run->programs.program[0]->config;
+
+    if (strcmp(run->policy, MTLM_HOLD_POLICY) != 0 || !mtlm_plugin_may_hold())
+        return 0;
+    if (config->layout.pp == 1)
+        return mtlm_hold_alone(config);
+    if (mtlm_program_is_chained(config))
+        return 0;
+    return mtlm_hold_choose_program(
+        config,
+        &(struct mtlm_stage_cost){.cluster = run->cluster, .slow_rank = -1});
+}
+
 /* Evaluates the replicas, whose noise differs, and keeps the slowest one.  The
  * others wait for it at the sum of gradients. */
 static void evaluate_replicas(struct mtlm_folded_run *run, bool serial)
@@ -101,15 +119,9 @@ static void evaluate_replicas(struct mtlm_folded_run *run, bool serial)
 
 void mtlm_folded_run_evaluate(struct mtlm_folded_run *run, bool serial)
 {
-    const struct mtlm_program_config *config =
-        &run->programs.program[0]->config;
     struct mtlm_evaluate_program job;
 
-    if (strcmp(run->policy, "mtlm") == 0 && mtlm_plugin_may_hold()
-        && config->layout.pp > 1 && !mtlm_program_is_chained(config))
-        run->hold = mtlm_hold_choose_program(
-            config, &(struct mtlm_stage_cost){.cluster = run->cluster,
-                                              .slow_rank = -1});
+    run->hold = hold_of(run);
     if (run->programs.draws.noise) {
         evaluate_replicas(run, serial);
         return;

@@ -395,6 +395,7 @@ static void test_a_given_share_replaces_the_choice(void **state)
                                             .slow_rank = -1};
     const struct mtlm_program_config config = small_config(1, 4, 8);
     const struct mtlm_box_order order = {0};
+    const struct mtlm_program_config alone = small_config(2, 1, 8);
     struct mtlm_program_config chained = config;
     struct mtlm_window window[SCENE_MOST];
     struct mtlm_evaluate pipeline;
@@ -414,6 +415,7 @@ static void test_a_given_share_replaces_the_choice(void **state)
         setenv("MTLM_HOLD", cases[i].text, 1);
         assert_float_equal(mtlm_hold_choose(&pipeline, &seconds), share, 0);
         assert_float_equal(mtlm_hold_searched(), share, 0);
+        assert_float_equal(mtlm_hold_alone(&alone), last == 0 ? share : .25, 0);
         assert_int_equal(mtlm_hold_searched_shares(&config, true, searched),
                          last + 1);
         assert_float_equal(searched[last], share, 0);
@@ -430,6 +432,7 @@ static void test_a_given_share_replaces_the_choice(void **state)
     }
     unsetenv("MTLM_HOLD");
     assert_float_equal(mtlm_hold_choose(&pipeline, NULL), .5, 0);
+    assert_float_equal(mtlm_hold_alone(&alone), .25, 0);
     scene_free(&s);
 }
 

@@ -15,6 +15,7 @@
 #include <jansson.h>
 
 #include "launch/trace/read/read_times.h"
+#include "runtime/machine/plugin.h"
 #include "tests/launch/parse.h"
 #include "tests/launch/simulated.h"
 #include "tests/launch/trace_dir.h"
@@ -356,6 +357,38 @@ static void test_a_trace_counts_such_W_as_B(void **state)
     mtlm_stage_times_free(&times);
 }
 
+/* All-reduces of large layers take less than a quarter of most W: workers wait
+ * for them instead of filling the time with W.  The last test: the name of the
+ * policy stays for the process. */
+static void test_workers_wait_without_pipeline_ranks(void **state)
+{
+#define LARGE_LAYERS                                                           \
+    "--model gpt-tiny --num-layers 2 --hidden-size 8192 "                      \
+    "--num-attention-heads 64 --seq-length 1024 --fp16 --ignore-memory "       \
+    "--tensor-model-parallel-size 2 --pipeline-model-parallel-size 1 "         \
+    "--micro-batch-size 1 --global-batch-size 4 --schedule window "
+    double waits, same, none;
+    char *text;
+
+    (void) state;
+    setenv("STARPU_SCHED", "mtlm", 1);
+    if (!mtlm_plugin_holds()) /* the workers of this StarPU sleep */
+        skip();
+    text = text_of("dgx-a100", LARGE_LAYERS);
+    assert_says(text, "\n  policy         mtlm: workers wait up to 0.25 of a "
+                      "task for one of higher priority\n");
+    free(text);
+    waits = seconds_of("dgx-a100", LARGE_LAYERS);
+    setenv("MTLM_HOLD", "0.25", 1);
+    same = seconds_of("dgx-a100", LARGE_LAYERS);
+    setenv("MTLM_HOLD", "0", 1);
+    none = seconds_of("dgx-a100", LARGE_LAYERS);
+    unsetenv("MTLM_HOLD");
+    near(same, waits, 1e-12);
+    assert_true(fabs(none - waits) > 1e-6 * waits);
+#undef LARGE_LAYERS
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -370,6 +403,7 @@ int main(void)
         cmocka_unit_test(test_the_table_says_all),
         DIR_TEST(test_a_window_has_the_times_of_the_whole),
         DIR_TEST(test_a_trace_counts_such_W_as_B),
+        cmocka_unit_test(test_workers_wait_without_pipeline_ranks),
     };
 
     return cmocka_run_group_tests(tests, parse_setup, parse_teardown);
