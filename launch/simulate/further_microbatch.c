@@ -2,14 +2,10 @@
 
 #include "config.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "graph/build/ring.h"
 #include "launch/simulate/further_microbatch.h"
-#include "runtime/base/round_up.h"
-
-enum { FEW = 96 };
 
 /* When the rank of a program works on a microbatch. */
 struct extent {
@@ -33,49 +29,23 @@ static struct extent find_extent(const struct mtlm_execution *run, int program,
     return found;
 }
 
-/* The microbatches that stages keep. */
-struct kept {
-    double least; /* until B ends, on the stage that keeps the fewest */
-    double most;  /* until W ends, on the one that keeps the most */
-};
-
-static struct kept find_kept(const struct mtlm_program_config *config,
-                             const struct mtlm_published *published)
+bool mtlm_further_microbatch_phased(const struct mtlm_program_config *config,
+                                    const struct mtlm_published *published)
 {
     const struct mtlm_published_size size = {.p = config->layout.pp,
                                              .v = config->layout.virtual_stages,
                                              .m = config->microbatches};
-    struct kept kept = {.least = INFINITY};
     struct mtlm_window *window;
+    bool phased;
 
-    if (published) {
-        kept.least = kept.most = published->memory(&size);
-        return kept;
-    }
+    if (published)
+        return published->memory(&size) >= size.m;
     window = mtlm_ring_windows(config);
-    for (int k = 0; k < mtlm_layout_stages(&config->layout); k++) {
-        kept.least = fmin(kept.least, window[k].w);
-        kept.most = fmax(kept.most, window[k].w + window[k].q);
-    }
+    phased = true;
+    for (int k = 0; k < mtlm_layout_stages(&config->layout); k++)
+        phased = phased && window[k].w >= size.m;
     free(window);
-    return kept;
-}
-
-bool mtlm_further_microbatch_phased(const struct mtlm_program_config *config,
-                                    const struct mtlm_published *published)
-{
-    return find_kept(config, published).least >= config->microbatches;
-}
-
-int64_t mtlm_further_microbatch_few(const struct mtlm_program_config *config,
-                                    const struct mtlm_published *published)
-{
-    const struct kept kept = find_kept(config, published);
-    int64_t few = FEW;
-
-    if (kept.least < config->microbatches)
-        few = fmax(few, 3 * ceil(kept.most));
-    return mtlm_round_up(few, 3 * config->layout.pp);
+    return phased;
 }
 
 double mtlm_further_microbatch_seconds(const struct mtlm_execution *run,

@@ -15,13 +15,6 @@
 bool mtlm_further_microbatch_phased(const struct mtlm_program_config *config,
                                     const struct mtlm_published *published);
 
-/* Returns how many microbatches a simulation needs for the pace: 96, or three
- * times those that a stage keeps, up to a multiple of 3 p.  The stages are then
- * full before the middle third, in which F no longer runs ahead of B.  Phased:
- * 96. */
-int64_t mtlm_further_microbatch_few(const struct mtlm_program_config *config,
-                                    const struct mtlm_published *published);
-
 /* Returns seconds: the mean time between two microbatches of the middle third
  * on the last rank.  microbatches: those of the run, a multiple of 3 p: both
  * microbatches then have the same place in their groups of p, in which

@@ -25,6 +25,7 @@
 #include "launch/simulate/simulate_size.h"
 #include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/round_up.h"
 
 enum { SIMULATED = 24 };
 
@@ -32,9 +33,9 @@ enum { SIMULATED = 24 };
  * samples, unless given. */
 enum { MOST_STAGES = 4, MOST_SAMPLES = 16 };
 
-/* Of an iteration of more tasks, mtlm_further_microbatch_few() microbatches are
- * simulated. */
-enum { MANY_TASKS = 300000 };
+/* Of an iteration of more tasks, so many microbatches are simulated, up to a
+ * multiple of 3 p. */
+enum { MANY_TASKS = 300000, FEW_MICROBATCHES = 96 };
 
 struct search {
     const struct mtlm_options *options;
@@ -215,16 +216,15 @@ static bool simulate_config(const struct search *s,
     const int64_t m = config.microbatches;
     const struct mtlm_published *published = order_of(s, &config);
     const bool phased = mtlm_further_microbatch_phased(&config, published);
-    const int64_t few = mtlm_further_microbatch_few(&config, published);
+    /* For mtlm_further_microbatch_seconds(). */
+    const int64_t few = mtlm_round_up(FEW_MICROBATCHES, 3 * f->pp);
     struct mtlm_box_order order;
     struct mtlm_folded_run run;
     double memory = 0;
     bool fits;
 
     f->whole = whole || f->tasks <= MANY_TASKS || m <= few;
-    /* Published orders that are not phased need no more for more microbatches.
-     */
-    if (!f->whole && (phased || !published))
+    if (!f->whole && phased)
         memory = whole_memory(&config);
     if (!f->whole)
         config.microbatches = few;

@@ -7,9 +7,9 @@
  * An estimate orders all layouts.  In this order, those that fit into a
  * device's memory are simulated, 24 at most.  The evaluated tensor-parallel
  * group stands for all: layouts whose groups lie unlike on the hosts are
- * simulated only if no other one fits.  Of an iteration of many tasks, a part
- * of the microbatches is simulated (mtlm_further_microbatch_few()); each
- * further microbatch adds the mean time of one in the middle.  The fastest
+ * simulated only if no other one fits.  Of an iteration of many tasks, 96
+ * microbatches are simulated, up to a multiple of 3 p for p pipeline ranks;
+ * each further microbatch adds the mean time of one in the middle.  The fastest
  * layout is simulated whole if this machine has the memory. */
 
 #include <stdio.h>
