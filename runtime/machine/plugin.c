@@ -42,13 +42,13 @@ static const char *variable_of(const char *name)
     return text && *text ? text : NULL;
 }
 
-/* Returns the name in STARPU_SCHED; NULL: none.  mtlm_plugin_choose() takes the
- * variable away. */
+/* Returns the name in STARPU_SCHED, or the last one that was there; NULL: none.
+ * mtlm_plugin_choose() takes the variable away. */
 static const char *named(void)
 {
     static char name[64];
 
-    if (!*name && variable_of("STARPU_SCHED"))
+    if (variable_of("STARPU_SCHED"))
         snprintf(name, sizeof(name), "%s", variable_of("STARPU_SCHED"));
     return *name ? name : NULL;
 }

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
+#include "runtime/machine/plugin.h"
 #include "tests/launch/parse.h"
 #include "tests/launch/simulated.h"
 
@@ -30,6 +31,7 @@ static double seconds_on(const char *path, const char *policy, const char *job,
     double seconds;
 
     setenv("STARPU_SCHED", policy, 1);
+    assert_string_equal(mtlm_plugin_wanted(), policy);
     numbers = numbers_on(path, line);
     unsetenv("STARPU_SCHED");
     seconds = number(numbers, "iteration_s");
