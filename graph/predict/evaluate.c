@@ -135,16 +135,27 @@ static void add_edge(struct pipeline *p, int kind, int k, int i, int after,
         mtlm_simulator_edge(p->sim, *task_at(p, kind, k, i) + j, after, delay);
 }
 
+/* Workers wait for the first task of a pass on stage k, whose input comes from
+ * stage a, if another rank has stage a. */
+static void await_message(struct pipeline *p, int a, int k, int task)
+{
+    if (!mtlm_layout_same_rank(p->config->layout, a, k))
+        mtlm_simulator_await(p->sim, task);
+}
+
 static void connect_data(struct pipeline *p, int k, int i)
 {
     const int f = *task_at(p, FORWARD, k, i), b = *task_at(p, BACKWARD, k, i);
     const int w = *task_at(p, WEIGHT, k, i);
     const bool fused = p->config->schedule->fused;
 
-    if (k > 0)
+    if (k > 0) {
         add_edge(p, FORWARD, k - 1, i, f, hop_ns(p, k - 1, k, i));
+        await_message(p, k - 1, k, f);
+    }
     add_edge(p, FORWARD, k, i, b, 0);
     if (k + 1 < p->stages) {
+        await_message(p, k + 1, k, b);
         add_edge(p, BACKWARD, k + 1, i, b, hop_ns(p, k + 1, k, i));
         if (fused && !mtlm_layout_same_rank(p->config->layout, k, k + 1))
             add_edge(p, WEIGHT, k + 1, i, b, hop_ns(p, k + 1, k, i));

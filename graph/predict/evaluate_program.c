@@ -31,6 +31,14 @@ struct rank {
     int *met;          /* [group] collectives added so far */
 };
 
+/* A message of the present rank, and the tasks of its microbatch behind it: the
+ * first one of the same phase, and of another phase. */
+struct message {
+    const struct mtlm_item *item; /* NULL: no message of the rank */
+    int iteration;
+    int same, other; /* NONE: none yet */
+};
+
 struct builder {
     const struct mtlm_evaluate_program *job;
     struct mtlm_simulator *sim;
@@ -46,6 +54,10 @@ struct builder {
     struct mtlm_dependencies *dependencies;
     int collectives; /* of the iteration so far */
     int link;        /* the chain's last task; NONE: no link yet */
+    struct message *message; /* [task], where workers wait */
+    size_t n_messages;       /* room */
+    int *mine, n_mine;       /* tasks of the rank's messages */
+    size_t mine_room;
 };
 
 /* ---- tasks ---- */
@@ -214,6 +226,52 @@ static void add_link(struct builder *b, const struct mtlm_item *item, int task)
     b->link = task;
 }
 
+/* ---- what workers wait for: mtlm_policy_next() of mtlm/policy.h ---- */
+
+static void add_message(struct builder *b, const struct mtlm_item *item,
+                        int iteration, int task)
+{
+    const size_t before = b->n_messages;
+
+    b->message = mtlm_make_room(b->message, &b->n_messages, task + 1,
+                                sizeof(*b->message));
+    for (size_t i = before; i < b->n_messages; i++)
+        b->message[i] = (struct message){0};
+    b->message[task] = (struct message){item, iteration, NONE, NONE};
+    b->mine =
+        mtlm_make_room(b->mine, &b->mine_room, b->n_mine + 1, sizeof(*b->mine));
+    b->mine[b->n_mine++] = task;
+}
+
+/* The task waits for a task before, perhaps for a message. */
+static void follow_message(struct builder *b, const struct mtlm_item *item,
+                           int iteration, int before, int task)
+{
+    struct message *m =
+        (size_t) before < b->n_messages ? &b->message[before] : NULL;
+    int *next;
+
+    if (!m || !m->item || m->iteration != iteration
+        || m->item->microbatch != item->microbatch)
+        return;
+    next = m->item->node->phase == item->node->phase ? &m->same : &m->other;
+    if (*next == NONE)
+        *next = task;
+}
+
+/* Tells what workers of the rank wait for, and forgets its messages. */
+static void await_next(struct builder *b)
+{
+    while (b->n_mine > 0) {
+        struct message *m = &b->message[b->mine[--b->n_mine]];
+        const int next = m->same != NONE ? m->same : m->other;
+
+        if (next != NONE)
+            mtlm_simulator_await(b->sim, next);
+        m->item = NULL;
+    }
+}
+
 static void add_item(struct builder *b, const struct mtlm_item *item,
                      int iteration)
 {
@@ -232,8 +290,13 @@ static void add_item(struct builder *b, const struct mtlm_item *item,
 
     if (op->op_class == MTLM_CLASS_COLLECTIVE)
         number = b->collectives++;
-    for (int i = 0; i < before.n; i++)
+    for (int i = 0; i < before.n; i++) {
         mtlm_simulator_edge(b->sim, before.task[i], task, 0);
+        follow_message(b, item, iteration, before.task[i], task);
+    }
+    if (b->job->hold > 0 && op->op_class != MTLM_CLASS_COMPUTE
+        && op->op_class != MTLM_CLASS_HOST)
+        add_message(b, item, iteration, task);
     add_link(b, item, task);
     run->node =
         mtlm_make_room(run->node, &b->capacity, run->n + 1, sizeof(*run->node));
@@ -259,6 +322,7 @@ static void add_rank(struct builder *b, int at)
             add_item(b, &b->program->train.item[i], e);
     }
     mtlm_dependencies_destroy(b->dependencies);
+    await_next(b);
 }
 
 /* ---- the whole ---- */
@@ -298,6 +362,8 @@ static void free_ranks(struct builder *b)
     }
     free(b->rank);
     free(b->index);
+    free(b->message);
+    free(b->mine);
     mtlm_simulator_destroy(b->sim);
 }
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "graph/build/offload.h"
 #include "graph/order/rounding.h"
 #include "graph/predict/hold.h"
 #include "graph/predict/late.h"
@@ -189,7 +190,8 @@ double mtlm_hold_alone(const struct mtlm_program_config *config)
 {
     double share = 0.25;
 
-    if (config->layout.tp == 1)
+    if (config->layout.tp == 1 && config->layout.dp == 1
+        && !mtlm_offload_streams(config))
         return 0;
     mtlm_plugin_hold_share(&share);
     return share;

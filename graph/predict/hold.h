@@ -35,7 +35,7 @@ double mtlm_hold_choose_program(const struct mtlm_program_config *config,
 
 /* Returns the share of ranks without pipeline ranks, for which no evaluation
  * chooses: that of MTLM_HOLD, or a quarter, as in runtime/policies/hold.c.
- * Without tensor parallelism no pass waits for messages: 0. */
+ * A rank without messages: 0. */
 double mtlm_hold_alone(const struct mtlm_program_config *config);
 
 /* Returns the share that stands for all in a search: that of MTLM_HOLD, or

@@ -109,6 +109,11 @@ int64_t mtlm_simulator_ns(double seconds)
     return llround(fmin(1e9 * seconds, MTLM_SIMULATOR_LONGEST));
 }
 
+void mtlm_simulator_await(struct mtlm_simulator *sim, int task)
+{
+    sim->task[task].awaited = true;
+}
+
 void mtlm_simulator_keep(struct mtlm_simulator *sim, int task)
 {
     sim->task[task].kept = true;
@@ -182,36 +187,6 @@ static bool follows_at_once(const struct mtlm_simulator *sim, int number,
                && task->priority == sim->task[first].priority);
 }
 
-/* Returns the most urgent task of the lane that waits for task `number`; NONE:
- * there is none. */
-static int next_of(const struct mtlm_simulator *sim, int number, int lane)
-{
-    const struct mtlm_task_edges *edges = &sim->edges;
-    int next = NONE;
-
-    for (int i = edges->first[number]; i < edges->first[number + 1]; i++) {
-        const int after = edges->after[i];
-
-        if (sim->task[after].lane == lane
-            && (next == NONE
-                || sim->task[after].priority > sim->task[next].priority))
-            next = after;
-    }
-    return next;
-}
-
-/* Whether workers wait for task `after` as soon as the end of task `number` is
- * expected: as policies await messages, not computation on another worker. */
-static bool awaits(const struct mtlm_simulator *sim, int number, int after,
-                   int64_t delay)
-{
-    const int lane = sim->task[after].lane;
-
-    return lane != NONE && sim->lane[lane].share > 0
-           && (sim->task[number].lane != lane || delay > 0)
-           && next_of(sim, number, lane) == after;
-}
-
 /* The task has started, or follows at once on tasks behind task `first`. */
 static void expect_end(struct mtlm_simulator *sim, int number, int64_t end,
                        int first)
@@ -228,13 +203,9 @@ static void expect_end(struct mtlm_simulator *sim, int number, int64_t end,
 
         if (after->coming < earliest)
             after->coming = earliest;
-        if (again)
+        if (again || --after->unexpected > 0)
             continue;
-        after->awaited |=
-            awaits(sim, number, next, mtlm_task_edges_delay(edges, i));
-        if (--after->unexpected > 0)
-            continue;
-        if (after->awaited)
+        if (after->lane != NONE && after->awaited)
             add_coming(&sim->lane[after->lane], next);
         if (follows_at_once(sim, next, first))
             expect_end(sim, next, after->coming + after->duration, first);

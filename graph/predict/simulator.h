@@ -37,11 +37,12 @@ int mtlm_simulator_lane(struct mtlm_simulator *sim, int capacity);
  * A task will soon be ready when all its predecessors have started.  A
  * predecessor without a lane counts as started with its own predecessors.  So
  * does a predecessor that continues, on the same lane and with the same
- * priority, a task that has started.
- *
- * Workers wait for messages only: for the most urgent task of the lane behind a
- * task elsewhere, or behind a delay.  Call before mtlm_simulator_run(). */
+ * priority, a task that has started.  Call before mtlm_simulator_run(). */
 void mtlm_simulator_hold(struct mtlm_simulator *sim, int lane, double share);
+
+/* Lets workers wait for the task, which is the next one behind a message.  They
+ * wait for no other task.  Call before mtlm_simulator_run(). */
+void mtlm_simulator_await(struct mtlm_simulator *sim, int task);
 
 /* Among ready tasks of equal priority, the one that became ready first starts
  * first, as with StarPU's "prio".  Call before mtlm_simulator_run(). */

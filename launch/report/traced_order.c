@@ -70,20 +70,33 @@ static int first_rank(const struct mtlm_trace_info *info, int pp_rank)
     return r;
 }
 
-/* W of a stage whose layers are all recomputed runs with B: its box starts with
- * B and, by its number, comes behind B. */
+/* W of a stage whose layers are all recomputed runs with B: where a stage has
+ * no W at all, its boxes start with B and, by their numbers, come behind B. */
 static void start_with_backward(const struct mtlm_boxes *boxes,
                                 struct started *started)
 {
-    for (int i = mtlm_boxes_count(boxes); i-- > 0;) {
-        struct mtlm_box box = mtlm_box_at(boxes, i);
+    const int count = mtlm_boxes_count(boxes);
+    bool *has_w =
+        mtlm_calloc(mtlm_layout_stages(boxes->layout), sizeof(*has_w));
 
-        if (box.phase != MTLM_PHASE_WEIGHT || started[i].start_ns < INT64_MAX)
+    for (int i = 0; i < count; i++) {
+        const struct mtlm_box box = mtlm_box_at(boxes, i);
+
+        has_w[box.stage] |=
+            box.phase == MTLM_PHASE_WEIGHT && started[i].start_ns < INT64_MAX;
+    }
+    for (int i = 0; i < count; i++) {
+        struct mtlm_box box = mtlm_box_at(boxes, i);
+        const struct started *b;
+
+        if (box.phase != MTLM_PHASE_WEIGHT || has_w[box.stage])
             continue;
         box.phase = MTLM_PHASE_BACKWARD;
-        started[i].start_ns = started[mtlm_box_number(boxes, box)].start_ns;
-        started[i].worker = started[mtlm_box_number(boxes, box)].worker;
+        b = &started[mtlm_box_number(boxes, box)];
+        started[i].start_ns = b->start_ns;
+        started[i].worker = b->worker;
     }
+    free(has_w);
 }
 
 /* Returns when each box started: with its first node in a layer, or with its

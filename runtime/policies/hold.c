@@ -122,33 +122,38 @@ static int64_t when_ready(const struct mtlm_policy_node *node)
 
 /* What decides whether a worker holds. */
 struct view {
-    const struct rank_queue *rank;
-    int64_t now;
+    struct rank_queue *rank;
+    int64_t now; /* 0: nobody asked yet when coming tasks will be ready */
     double share;
     bool leaves_backward;
     int others; /* workers of the rank that hold */
 };
 
-/* Returns the view of a worker, and finds when coming tasks will be ready. */
 static struct view view_of(unsigned worker)
 {
     const int r = mtlm_policy_rank(worker);
-    struct rank_queue *rank = &hold.rank[r];
-    struct view view = {.rank = rank};
+    struct view view = {.rank = &hold.rank[r]};
     struct mtlm_policy_advice advice;
-    bool pipeline;
+    bool alone;
 
-    if (rank->n_coming == 0)
+    if (view.rank->n_coming == 0)
         return view;
     advice = mtlm_policy_advice();
-    pipeline = mtlm_policy_job(r).pipeline > 1;
-    view.now = mtlm_policy_now_ns();
-    view.share = pipeline && !hold.has_share ? advice.share : hold.share;
-    view.leaves_backward = pipeline && advice.leaves_backward;
-    view.others = rank->holding - hold.holds[worker];
-    for (int i = 0; i < rank->n_coming; i++)
-        rank->coming[i].when = when_ready(rank->coming[i].node);
+    alone = mtlm_policy_job(r).pipeline == 1;
+    view.share = alone || hold.has_share ? hold.share : advice.share;
+    view.leaves_backward = !alone && advice.leaves_backward;
+    view.others = view.rank->holding - hold.holds[worker];
     return view;
+}
+
+/* Finds when coming tasks will be ready. */
+static void look_ahead(struct view *view)
+{
+    if (view->now)
+        return;
+    view->now = mtlm_policy_now_ns();
+    for (int i = 0; i < view->rank->n_coming; i++)
+        view->rank->coming[i].when = when_ready(view->rank->coming[i].node);
 }
 
 /* Whether tasks of this kind are left for coming ones. */
@@ -166,8 +171,7 @@ static bool may_leave(const struct view *view,
  * does not, or enough other workers hold.  The end is the expected time plus
  * the worker's patience: otherwise two ranks could hold for each other for
  * ever. */
-static int64_t hold_until(const struct view *view,
-                          const struct starpu_task *task)
+static int64_t hold_until(struct view *view, const struct starpu_task *task)
 {
     const struct mtlm_policy_node *node = mtlm_policy_node(task);
     int64_t patience, until = INT64_MAX;
@@ -176,7 +180,10 @@ static int64_t hold_until(const struct view *view,
     if (view->rank->n_coming == 0 || !may_leave(view, node))
         return 0;
     patience = view->share * mtlm_policy_duration_ns(node);
-    for (int i = 0; patience > 0 && i < view->rank->n_coming; i++) {
+    if (patience <= 0)
+        return 0;
+    look_ahead(view);
+    for (int i = 0; i < view->rank->n_coming; i++) {
         const struct coming *c = &view->rank->coming[i];
 
         if (c->node->priority > task->priority
@@ -248,7 +255,7 @@ static void push_notify(struct starpu_task *task, int worker, int perf,
 static struct starpu_task *best(struct rank_queue *rank, unsigned worker,
                                 int64_t *until)
 {
-    const struct view view = view_of(worker);
+    struct view view = view_of(worker);
     struct starpu_task *task = starpu_task_list_begin(&rank->ready), *first;
 
     *until = 0;

@@ -42,6 +42,7 @@ static int64_t start_behind(int64_t before, int64_t message, int64_t priority,
 
     mtlm_simulator_edge(sim, first, other, message);
     mtlm_simulator_hold(sim, lane, share);
+    mtlm_simulator_await(sim, other);
     if (keep)
         mtlm_simulator_keep(sim, ready);
     assert_true(mtlm_simulator_run(sim));
@@ -98,6 +99,7 @@ static void test_a_worker_waits_for_a_pass_but_not_for_ever(void **state)
         mtlm_simulator_edge(sim, message, other, 0);
         mtlm_simulator_hold(sim, far, 1);
         mtlm_simulator_hold(sim, lane, 1);
+        mtlm_simulator_await(sim, other);
         if (interrupted)
             mtlm_simulator_edge(sim, a, mtlm_simulator_task(sim, far, 50, 6),
                                 0);

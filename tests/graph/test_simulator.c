@@ -221,8 +221,8 @@ static void test_no_worker_waits_for_the_other_one(void **state)
     mtlm_simulator_destroy(sim);
 }
 
-/* Two workers and two messages; behind each a task, and less urgent ones.  Both
- * workers wait, one for each message. */
+/* Two workers; behind each message an awaited task, and one that is not.  Both
+ * workers wait where there are two messages. */
 static void test_a_message_holds_one_worker(void **state)
 {
     for (int messages = 1; messages <= 2; messages++) {
@@ -235,9 +235,13 @@ static void test_a_message_holds_one_worker(void **state)
         for (int i = 0; i < messages; i++) {
             const int message = mtlm_simulator_task(sim, far, 10, 0);
 
-            for (int k = 0; k < 2; k++)
-                mtlm_simulator_edge(
-                    sim, message, mtlm_simulator_task(sim, lane, 10, 3 - k), 0);
+            for (int k = 0; k < 2; k++) {
+                const int next = mtlm_simulator_task(sim, lane, 10, 3 - k);
+
+                mtlm_simulator_edge(sim, message, next, 0);
+                if (k == 0)
+                    mtlm_simulator_await(sim, next);
+            }
         }
         ready = mtlm_simulator_task(sim, lane, 40, 1);
         mtlm_simulator_hold(sim, lane, .5);

@@ -418,28 +418,38 @@ static void test_an_order_has_the_microbatches_of_the_run(void **state)
     free(want);
 }
 
-/* W of recomputed layers runs with B, and its records say B. */
+/* W of recomputed layers runs with B, and its records say B.  A stage that has
+ * some W lacks the others. */
 static void test_an_order_has_W_behind_the_B_that_ran_it(void **state)
 {
-    char *path = trace_dir_path("order.csv"), *text;
-    struct mtlm_trace_run run;
-    struct mtlm_error err;
-
     (void) state;
-    write_trace();
-    assert_int_equal(read_all(&run, &err), 0);
-    for (size_t i = 0; i < run.n; i++)
-        if (run.record[i].phase == MTLM_PHASE_WEIGHT)
-            run.record[i].phase = MTLM_PHASE_BACKWARD;
-    assert_int_equal(
-        mtlm_traced_order_write(path, &run.info, run.record, run.n, &err), 0);
-    text = trace_dir_read("order.csv");
-    /* B: an I and the W behind it. */
-    assert_int_equal(count_words(text, "0B"), 4);
-    assert_int_equal(count_words(text, "1B"), 4);
-    free(text);
-    free(path);
-    mtlm_trace_run_free(&run);
+    for (int from = 3; from >= 0; from -= 3) {
+        char *path = trace_dir_path("order.csv"), *text;
+        struct mtlm_trace_run run;
+        struct mtlm_error err;
+        int rc;
+
+        write_trace();
+        assert_int_equal(read_all(&run, &err), 0);
+        for (size_t i = 0; i < run.n; i++)
+            if (run.record[i].phase == MTLM_PHASE_WEIGHT
+                && run.record[i].microbatch >= from)
+                run.record[i].phase = MTLM_PHASE_BACKWARD;
+        rc = mtlm_traced_order_write(path, &run.info, run.record, run.n, &err);
+        if (from > 0) {
+            assert_int_equal(rc, -1);
+            assert_non_null(strstr(err.text, "lacks a pass of stage "));
+        } else {
+            assert_int_equal(rc, 0);
+            text = trace_dir_read("order.csv");
+            /* B: an I and the W behind it. */
+            assert_int_equal(count_words(text, "0B"), 4);
+            assert_int_equal(count_words(text, "1B"), 4);
+            free(text);
+        }
+        free(path);
+        mtlm_trace_run_free(&run);
+    }
 }
 
 int main(void)
