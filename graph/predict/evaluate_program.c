@@ -33,7 +33,7 @@ struct rank {
 
 /* A message of the present rank, and the tasks of its microbatch behind it: the
  * first one of the same phase, and of another phase. */
-struct message {
+struct awaited {
     const struct mtlm_item *item; /* NULL: no message of the rank */
     int iteration;
     int same, other; /* NONE: none yet */
@@ -54,8 +54,8 @@ struct builder {
     struct mtlm_dependencies *dependencies;
     int collectives; /* of the iteration so far */
     int link;        /* the chain's last task; NONE: no link yet */
-    struct message *message; /* [task], where workers wait */
-    size_t n_messages;       /* room */
+    struct awaited *awaited; /* [task], where workers wait */
+    size_t n_awaited;        /* room */
     int *mine, n_mine;       /* tasks of the rank's messages */
     size_t mine_room;
 };
@@ -231,13 +231,13 @@ static void add_link(struct builder *b, const struct mtlm_item *item, int task)
 static void add_message(struct builder *b, const struct mtlm_item *item,
                         int iteration, int task)
 {
-    const size_t before = b->n_messages;
+    const size_t before = b->n_awaited;
 
-    b->message = mtlm_make_room(b->message, &b->n_messages, task + 1,
-                                sizeof(*b->message));
-    for (size_t i = before; i < b->n_messages; i++)
-        b->message[i] = (struct message){0};
-    b->message[task] = (struct message){item, iteration, NONE, NONE};
+    b->awaited = mtlm_make_room(b->awaited, &b->n_awaited, task + 1,
+                                sizeof(*b->awaited));
+    for (size_t i = before; i < b->n_awaited; i++)
+        b->awaited[i] = (struct awaited){0};
+    b->awaited[task] = (struct awaited){item, iteration, NONE, NONE};
     b->mine =
         mtlm_make_room(b->mine, &b->mine_room, b->n_mine + 1, sizeof(*b->mine));
     b->mine[b->n_mine++] = task;
@@ -247,8 +247,8 @@ static void add_message(struct builder *b, const struct mtlm_item *item,
 static void follow_message(struct builder *b, const struct mtlm_item *item,
                            int iteration, int before, int task)
 {
-    struct message *m =
-        (size_t) before < b->n_messages ? &b->message[before] : NULL;
+    struct awaited *m =
+        (size_t) before < b->n_awaited ? &b->awaited[before] : NULL;
     int *next;
 
     if (!m || !m->item || m->iteration != iteration
@@ -263,7 +263,7 @@ static void follow_message(struct builder *b, const struct mtlm_item *item,
 static void await_next(struct builder *b)
 {
     while (b->n_mine > 0) {
-        struct message *m = &b->message[b->mine[--b->n_mine]];
+        struct awaited *m = &b->awaited[b->mine[--b->n_mine]];
         const int next = m->same != NONE ? m->same : m->other;
 
         if (next != NONE)
@@ -362,7 +362,7 @@ static void free_ranks(struct builder *b)
     }
     free(b->rank);
     free(b->index);
-    free(b->message);
+    free(b->awaited);
     free(b->mine);
     mtlm_simulator_destroy(b->sim);
 }
