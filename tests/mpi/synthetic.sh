@@ -78,6 +78,7 @@ well 4 "${pretend[@]}" --synthetic slow.ini --num-layers 4 \
     --global-batch-size 4 "${parallel[@]}"
 grep -q '^Predicted: .* tensor-parallel collective' out \
     || fail "small collectives: $(cat out err)"
+layout 1 2
 
 # What is wrong is said once, with the usual status.
 job 2 "${pretend[@]}" "${parallel[@]}" --synthetic none.ini
