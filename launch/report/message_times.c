@@ -36,6 +36,15 @@ static int by_job(const void *pa, const void *pb)
     return mtlm_compare(a->job, b->job);
 }
 
+static int by_end(const void *pa, const void *pb)
+{
+    const struct end *a = pa, *b = pb;
+
+    if (a->record->rank != b->record->rank)
+        return mtlm_compare(a->record->rank, b->record->rank);
+    return mtlm_compare(a->end_ns, b->end_ns);
+}
+
 static bool is_send_or_receive(const struct mtlm_record *r)
 {
     return (r->op == MTLM_OP_SEND || r->op == MTLM_OP_RECV)
@@ -98,6 +107,17 @@ static void number_alike(struct end *list, size_t n)
         }
     }
     qsort(list, n, sizeof(*list), by_key);
+}
+
+/* Collectives of a lane take turns on a rank (MTLM_TURNS_LANE): each comes once
+ * the one before has ended. */
+static void take_turns(struct end *list, size_t n)
+{
+    qsort(list, n, sizeof(*list), by_end);
+    for (size_t i = 1; i < n; i++)
+        if (list[i].record->rank == list[i - 1].record->rank
+            && list[i].come_ns < list[i - 1].end_ns)
+            list[i].come_ns = list[i - 1].end_ns;
 }
 
 /* Calls took(arg, an end, seconds) for each message of the list. */
@@ -186,6 +206,7 @@ struct mtlm_message_times mtlm_message_times_create(
     for (size_t i = 0; i < n; i++)
         if (records[i].lane == MTLM_LANE_TP)
             list[found++] = make_collective(&records[i], layout, serial);
+    take_turns(list, found);
     number_alike(list, found);
     measure_messages(list, found, layout->tp, took_collective, &tp);
     times.mean_hop_s = hops.n > 0 ? hops.total / hops.n : -1;

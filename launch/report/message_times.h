@@ -18,8 +18,10 @@ struct mtlm_message_times {
     double tp_s; /* mean of tensor-parallel collectives; -1: none */
 };
 
-/* Measures the messages of the records [n].  serial: collectives run one at a
- * time and count from their own start.  The caller destroys the result. */
+/* Measures the messages of the records [n].  Tensor-parallel collectives
+ * count from the end of the one before on each rank, where that is later.
+ * serial: collectives run one at a time and count from their own start.  The
+ * caller destroys the result. */
 struct mtlm_message_times mtlm_message_times_create(
     const struct mtlm_record *records, size_t n,
     const struct mtlm_layout *layout, bool serial);

@@ -133,7 +133,7 @@ static struct mtlm_trace_summary *evaluate_run(
         .seconds = item_seconds,
         .arg = e,
         .turns = e->job->options.transport == MTLM_USE_SERIAL ? MTLM_TURNS_ALL
-                                                              : MTLM_TURNS_NONE,
+                                                              : MTLM_TURNS_LANE,
         .first_come = true,
         .hold = hold_of(e),
         .leaves_backward = mtlm_policy_advice().leaves_backward};

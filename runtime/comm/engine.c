@@ -125,6 +125,21 @@ static void complete_transfer(struct mtlm_engine *engine,
     free(transfer);
 }
 
+/* Starts a modelled collective once those of its lane have ended, like the
+ * calls of an NCCL communicator. */
+static void take_turn(struct mtlm_engine *engine,
+                      struct mtlm_transfer *transfer)
+{
+    struct mtlm_record *record = &transfer->message.record;
+    int64_t *free_ns = &engine->lane_free_ns[record->lane];
+    const int64_t now = mtlm_now_ns();
+
+    if (*free_ns > now)
+        record->start_ns = *free_ns;
+    delay_transfer(engine, transfer, *free_ns > now ? *free_ns : now);
+    *free_ns = transfer->due_ns;
+}
+
 /* The transport is done with a transfer. */
 static void transferred(struct mtlm_engine *engine,
                         struct mtlm_transfer *transfer)
@@ -132,7 +147,7 @@ static void transferred(struct mtlm_engine *engine,
     const struct mtlm_message *m = &transfer->message;
 
     if (m->duration_ns > 0 && mtlm_message_is_collective(m->kind))
-        delay_transfer(engine, transfer, mtlm_now_ns());
+        take_turn(engine, transfer);
     else
         complete_transfer(engine, transfer);
 }

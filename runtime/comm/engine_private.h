@@ -32,6 +32,8 @@ struct mtlm_engine {
     /* The thread's own: */
     struct mtlm_queue flying;  /* issued */
     struct mtlm_queue delayed; /* in a modelled transfer */
+    int64_t lane_free_ns[MTLM_LANE_DISK]; /* end of the lane's last modelled
+                                           * collective */
     int collectives_flying;    /* issued, not handed back */
     struct mtlm_tickets tickets;
     struct mtlm_arrivals *arrivals; /* NULL: nobody asks for announcements */

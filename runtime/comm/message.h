@@ -46,7 +46,8 @@ struct mtlm_message {
     int64_t before, into_before;
     /* > 0: duration of a modelled transfer, in ns.  A send is issued this long
      * after its data is there.  A collective is handed back this long after its
-     * completion, and counts as in flight until then. */
+     * completion and those of its lane before it.  It counts as in flight until
+     * then. */
     int64_t duration_ns;
     enum mtlm_dtype dtype;
     int peer, tag;         /* of sends and receives */

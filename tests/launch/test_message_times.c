@@ -126,11 +126,28 @@ static void test_collectives_count_from_the_last_rank_to_come(void **state)
     mtlm_message_times_destroy(&times);
 }
 
+/* A rank's collectives take turns: the second one waits for the first. */
+static void test_collectives_count_from_the_end_of_the_one_before(void **state)
+{
+    struct mtlm_message_times times;
+
+    (void) state;
+    n = 0;
+    reduce(0, 0, 100, 110, 200);
+    reduce(0, 0, 120, 130, 300);
+    reduce(1, 0, 100, 110, 200);
+    reduce(1, 0, 120, 130, 290);
+    times = measure(2, 1, 1, false);
+    assert_float_equal(times.tp_s, 100e-6, 1e-12);
+    mtlm_message_times_destroy(&times);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hops_count_from_when_both_ends_are_there),
         cmocka_unit_test(test_collectives_count_from_the_last_rank_to_come),
+        cmocka_unit_test(test_collectives_count_from_the_end_of_the_one_before),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
