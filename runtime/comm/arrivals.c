@@ -8,6 +8,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
 #include "runtime/comm/arrivals.h"
+#include "runtime/comm/incoming.h"
 #include "runtime/comm/policy_nodes.h"
 #include "runtime/comm/ranks_private.h"
 
@@ -17,13 +18,6 @@ struct outgoing {
     struct mtlm_arrivals *arrivals;
     int peer, tag;
     struct outgoing *next;
-};
-
-/* A receive.  One without a node is announced, but not posted yet. */
-struct incoming {
-    int peer, tag;
-    struct mtlm_policy_node *node;
-    int64_t when_ns; /* 0: not announced */
 };
 
 /* What travels. */
@@ -37,8 +31,7 @@ struct mtlm_arrivals {
     MPI_Request recv;
     pthread_mutex_t mutex; /* guards these: */
     struct outgoing *first, **last;
-    struct incoming *incoming; /* [n] */
-    int n, capacity;
+    struct mtlm_incoming_table incoming;
 };
 
 static void expect_notice(struct mtlm_arrivals *a)
@@ -78,7 +71,7 @@ void mtlm_arrivals_stop(struct mtlm_arrivals *a)
         free(out);
     }
     pthread_mutex_destroy(&a->mutex);
-    free(a->incoming);
+    mtlm_incoming_clear(&a->incoming);
     free(a);
 }
 
@@ -124,45 +117,15 @@ static bool send_notices(struct mtlm_arrivals *a)
 
 /* ---- receives ---- */
 
-/* Forgets announcements that came behind their messages. */
-static void forget_late(struct mtlm_arrivals *a)
-{
-    const int64_t late = mtlm_now_ns() - 10 * INT64_C(1000000000);
-    int n = 0;
-
-    for (int i = 0; i < a->n; i++)
-        if (a->incoming[i].node || a->incoming[i].when_ns > late)
-            a->incoming[n++] = a->incoming[i];
-    a->n = n;
-}
-
-/* Returns the receive, with or without a node, or a new one. */
-static struct incoming *find_incoming(struct mtlm_arrivals *a, int peer,
-                                      int tag)
-{
-    for (int i = 0; i < a->n; i++)
-        if (a->incoming[i].peer == peer && a->incoming[i].tag == tag)
-            return &a->incoming[i];
-    if (a->n == a->capacity)
-        forget_late(a);
-    if (a->n == a->capacity) {
-        a->capacity = 2 * a->capacity + 64;
-        a->incoming =
-            mtlm_realloc(a->incoming, a->capacity, sizeof(*a->incoming));
-    }
-    a->incoming[a->n] = (struct incoming){.peer = peer, .tag = tag};
-    return &a->incoming[a->n++];
-}
-
 /* Only the engine's thread ends nodes: the node is there. */
 static void take_notice(struct mtlm_arrivals *a, int peer)
 {
     const int64_t when = mtlm_now_ns() + a->in.in_ns;
     struct mtlm_policy_node *node;
-    struct incoming *in;
+    struct mtlm_incoming *in;
 
     pthread_mutex_lock(&a->mutex);
-    in = find_incoming(a, peer, (int) a->in.tag);
+    in = mtlm_incoming_find(&a->incoming, peer, (int) a->in.tag);
     in->when_ns = when;
     node = in->node;
     pthread_mutex_unlock(&a->mutex);
@@ -214,11 +177,11 @@ static void post_send(struct mtlm_arrivals *a,
 static void post_receive(struct mtlm_arrivals *a,
                          const struct mtlm_message *message)
 {
-    struct incoming *in;
+    struct mtlm_incoming *in;
     int64_t when;
 
     pthread_mutex_lock(&a->mutex);
-    in = find_incoming(a, message->peer, message->tag);
+    in = mtlm_incoming_find(&a->incoming, message->peer, message->tag);
     in->node = message->node;
     when = in->when_ns;
     pthread_mutex_unlock(&a->mutex);
@@ -240,13 +203,9 @@ void mtlm_arrivals_post(struct mtlm_arrivals *a,
 void mtlm_arrivals_end(struct mtlm_arrivals *a,
                        const struct mtlm_message *message)
 {
-    struct incoming *in;
-
     if (!a || !message->node || message->kind != MTLM_RECV)
         return;
     pthread_mutex_lock(&a->mutex);
-    in = find_incoming(a, message->peer, message->tag);
-    if (in->node == message->node)
-        *in = a->incoming[--a->n];
+    mtlm_incoming_end(&a->incoming, message->peer, message->tag, message->node);
     pthread_mutex_unlock(&a->mutex);
 }
