@@ -53,6 +53,9 @@ struct mtlm_lead_pass *mtlm_lead_enter(const struct mtlm_policy_node *node,
 {
     struct mtlm_lead_pass **open = open_pass_of(node->rank), *pass = *open;
 
+    /* Moves of --offload stand within passes, and belong to none. */
+    if (node->kind == MTLM_POLICY_LOAD || node->kind == MTLM_POLICY_STORE)
+        return NULL;
     if (pass && !continues(pass, node)) {
         mtlm_lead_leave(pass, NULL);
         *open = pass = NULL;

@@ -42,8 +42,9 @@ struct mtlm_lead_send {
 };
 
 /* Adds a node to the pass of its rank's previous node, or to a new pass.
- * Returns the pass; NULL: the node has no microbatch.  modelled_ns: of the
- * node; 0: unknown. */
+ * Returns the pass; NULL: the node has no microbatch, or is a load or a store,
+ * which leaves the open pass as it is.  modelled_ns: of the node; 0:
+ * unknown. */
 struct mtlm_lead_pass *mtlm_lead_enter(const struct mtlm_policy_node *node,
                                        int64_t modelled_ns);
 

@@ -80,6 +80,26 @@ static void test_b_and_w_are_one_pass(void **state)
     assert_null(enter(MTLM_POLICY_TASK, -1, 0));
 }
 
+/* Those of inputs have a microbatch. */
+static void test_loads_and_stores_leave_the_pass_open(void **state)
+{
+    struct mtlm_policy_times times = {.n_leads = 1, .lead_ns = 400};
+    struct pass p = {.send = {.times = &times, .modelled_ns = 7}};
+
+    (void) state;
+    p.pass = enter(MTLM_POLICY_TASK, 0, 0);
+    assert_null(enter(MTLM_POLICY_LOAD, -1, 0));
+    assert_null(enter(MTLM_POLICY_STORE, 4, 0));
+    assert_ptr_equal(enter(MTLM_POLICY_TASK, 0, 0), p.pass);
+    assert_null(enter(MTLM_POLICY_LOAD, 0, 0));
+    assert_ptr_equal(enter(MTLM_POLICY_SEND, 0, 7), p.pass);
+    mtlm_lead_leave(NULL, NULL); /* the load's end */
+    post_send(&p);
+    assert_ptr_equal(begin(&p, 0, 1000), &p.announcement);
+    assert_int_equal(p.announcement.when_ns, 1407);
+    leave_all(&p);
+}
+
 /* Nothing is known: announced when ready.  Then the lead is known. */
 static void test_a_send_is_announced_by_measured_leads(void **state)
 {
@@ -190,6 +210,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_b_and_w_are_one_pass),
+        cmocka_unit_test(test_loads_and_stores_leave_the_pass_open),
         cmocka_unit_test(test_a_send_is_announced_by_measured_leads),
         cmocka_unit_test(test_modelled_leads_serve_until_measured_ones),
         cmocka_unit_test(test_a_send_posted_late_is_announced_at_once),
