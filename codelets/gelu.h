@@ -55,12 +55,18 @@ static inline mtlm_real mtlm_gelu_exact(mtlm_real v)
 
 /* Returns the derivative of the tanh form:
  *
- *   g + v g (1 - g) 2u',  g = 1 / (1 + e^(-2u)) */
+ *   g + v g (1 - g) 2u',  g = 1 / (1 + e^(-2u))
+ *
+ * Caps v at +-64 in v 2u'.  Beyond, g (1 - g) is 0, or 2^-126 for want of a
+ * smaller number, and must not meet a huge factor. */
 static inline mtlm_real mtlm_gelu_slope(mtlm_real v)
 {
     const mtlm_real scale = 2 * MTLM_GELU_SCALE, cubic = MTLM_GELU_CUBIC;
+    const mtlm_real most = 64, least = -most;
     const mtlm_real g = 1 / (1 + mtlm_gelu_tail(v));
-    const mtlm_real slope = v * (scale + 3 * cubic * scale * v * v);
+    const mtlm_real above = v < least ? least : v;
+    const mtlm_real x = above > most ? most : above;
+    const mtlm_real slope = x * (scale + 3 * cubic * scale * x * x);
 
     return g + g * (1 - g) * slope;
 }

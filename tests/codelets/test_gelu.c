@@ -72,6 +72,48 @@ static void test_gelu_forward_and_backward(void **state)
     check_gelu(true);
 }
 
+/* Returns the derivative of the tanh form by its formula, without the
+ * difference of huge numbers. */
+static double tanh_slope(double v)
+{
+    const double scale = 2 * sqrt(2 / M_PI);
+    const double g = 1 / (1 + exp(-scale * (v + 0.044715 * v * v * v)));
+
+    return g + v * g * (1 - g) * scale * (1 + 3 * 0.044715 * v * v);
+}
+
+/* Far out the derivatives are 1 and 0, however large the cubic is. */
+static void test_slopes_of_huge_numbers(void **state)
+{
+    static const float far[] = {20, 63, 65, 1e4, 1e6, 1e12, 1e13, 1e15, 1e18};
+    enum { FAR = 2 * sizeof(far) / sizeof(far[0]) };
+
+    (void) state;
+    for (int exact = 0; exact < 2; exact++) {
+        const struct mtlm_call bwd = {.kind = MTLM_OP_BIAS_GELU_BWD,
+                                      .attr.gelu.exact = exact,
+                                      .shape = {MTLM_SHAPE(1, 1, FAR),
+                                                MTLM_SHAPE(FAR),
+                                                MTLM_SHAPE(1, 1, FAR),
+                                                {0},
+                                                MTLM_SHAPE(FAR)}};
+        mtlm_real *x = new_zeros(FAR), *bias = new_zeros(FAR);
+        mtlm_real *dy = new_zeros(FAR), *dx = new_undefined(FAR);
+        mtlm_real *dbias = new_zeros(FAR);
+        double want[FAR];
+
+        for (int i = 0; i < FAR; i++) {
+            x[i] = i % 2 ? -far[i / 2] : far[i / 2];
+            dy[i] = 1;
+            want[i] = exact ? x[i] > 0 : tanh_slope(x[i]);
+        }
+        run_op(bwd, (void *[]){x, bias, dy, dx, dbias}, 0);
+        assert_true(worst_error(dx, want, FAR) < BOUND);
+        assert_true(worst_error(dbias, want, FAR) < BOUND);
+        free(x), free(bias), free(dy), free(dx), free(dbias);
+    }
+}
+
 /* x [rows, k] times the transpose of w [n, k], which is given with a distance
  * of across between rows and of along between columns. */
 static void product(const mtlm_real *x, const mtlm_real *w, int n, int k,
@@ -150,6 +192,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gelu_forward_and_backward),
+        cmocka_unit_test(test_slopes_of_huge_numbers),
         cmocka_unit_test(test_products_with_gelu),
         cmocka_unit_test(
             test_what_is_kept_for_the_gradient_alone_counts_nothing),
