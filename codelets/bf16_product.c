@@ -69,8 +69,7 @@ bool mtlm_bf16_product_by_amx(void)
 
 int mtlm_bf16_product_way(void)
 {
-    choose_once();
-    return (int) way;
+    return mtlm_bf16_product_here() ? (int) way : NOT;
 }
 
 void mtlm_bf16_product_forbid(void)

@@ -32,7 +32,8 @@ bool mtlm_bf16_product_here(void);
 /* Whether products are by AMX. */
 bool mtlm_bf16_product_by_amx(void);
 
-/* Returns a number for how this process multiplies bf16. */
+/* Returns a number for how this process multiplies bf16; 0: in fp32, whatever
+ * the reason. */
 int mtlm_bf16_product_way(void);
 
 /* Makes products of this process go by fp32: the ranks' ways differ.  Call

@@ -195,6 +195,13 @@ static void test_gelu_between_products(void **state)
     free(x16), free(weight16), free(bias16), free(dy16);
 }
 
+/* Ranks that multiply in fp32 are alike, whatever their processors. */
+static void test_fp32_is_one_way(void **state)
+{
+    (void) state;
+    assert_int_equal(mtlm_bf16_product_way() != 0, mtlm_bf16_product_here());
+}
+
 #if HAVE_ONEDNN
 
 enum { M = 150, N = 100, K = 700 };
@@ -410,6 +417,7 @@ int main(void)
         cmocka_unit_test(test_forward),
         cmocka_unit_test(test_gradients),
         cmocka_unit_test(test_gelu_between_products),
+        cmocka_unit_test(test_fp32_is_one_way),
 #if HAVE_ONEDNN
         cmocka_unit_test(test_rows_keep_their_bits),
         cmocka_unit_test(test_blocks_keep_their_bits),
