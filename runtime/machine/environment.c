@@ -1,5 +1,5 @@
-/* Checks the environment variables of StarPU and of the BLAS before the
- * libraries read them. */
+/* Checks the environment variables of StarPU, of the BLAS, and of the policy
+ * "mtlm" before those read them. */
 
 #include "config.h"
 
@@ -17,6 +17,7 @@
 #include "runtime/machine/cpu.h"
 #include "runtime/machine/environment.h"
 #include "runtime/machine/measurements.h"
+#include "runtime/machine/plugin.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -160,6 +161,20 @@ static int check_real(const char *name, struct mtlm_error *err)
                           name, text);
 }
 
+/* The policy "mtlm" takes what plans take. */
+static int check_hold(struct mtlm_error *err)
+{
+    const char *text = getenv("MTLM_HOLD");
+    double share;
+
+    if (!text || !*text || mtlm_plugin_hold_share(&share))
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "the environment variable MTLM_HOLD=%s is not a "
+                          "number from 0 to 10",
+                          text);
+}
+
 int mtlm_environment_check_numbers(struct mtlm_error *err)
 {
     int rc = 0;
@@ -170,7 +185,7 @@ int mtlm_environment_check_numbers(struct mtlm_error *err)
         rc = check_number(&(struct number){counts[i], 0, INT_MAX}, err);
     for (size_t i = 0; i < LENGTH(reals) && rc == 0; i++)
         rc = check_real(reals[i], err);
-    return rc;
+    return rc < 0 ? rc : check_hold(err);
 }
 
 /* Reads a processor's number from *at on, and moves *at behind the number. */

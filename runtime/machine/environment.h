@@ -3,8 +3,9 @@
 
 #include "runtime/base/error.h"
 
-/* Environment variables of StarPU and of the BLAS.  Both libraries end the
- * process, or take another value, where a variable is wrong. */
+/* Environment variables of StarPU, of the BLAS and of the policy "mtlm".  The
+ * libraries end the process, or take another value, where a variable is
+ * wrong. */
 
 /* Checks the variables that hold numbers.  Needs neither StarPU nor a machine
  * to run on. */

@@ -297,32 +297,22 @@ static struct starpu_task *pop(unsigned sched_ctx)
     return task;
 }
 
-/* Sets the shares from MTLM_HOLD.  Without polling workers, nobody would ask
- * again for a task after a wait: the rule is off. */
+/* Sets the shares from MTLM_HOLD, which the program has checked.  Without
+ * polling workers, nobody would ask again for a task after a wait: the rule is
+ * off. */
 static void read_share(void)
 {
-    const char *text = getenv("MTLM_HOLD");
-    const double usual = 0.25;
-    char *end;
-
 #if defined(STARPU_NON_BLOCKING_DRIVERS) || defined(STARPU_SIMGRID)
-    hold.share = usual;
+    const char *text = getenv("MTLM_HOLD");
+
     hold.has_share = text && *text;
+    hold.share = hold.has_share ? strtod(text, NULL) : 0.25;
 #else
     hold.share = 0;
     hold.has_share = false;
     fprintf(stderr, "mtlm: the workers of this StarPU sleep "
                     "(--enable-blocking-drivers); no worker waits\n");
 #endif
-    if (!hold.has_share)
-        return;
-    hold.share = strtod(text, &end);
-    if (!*end && hold.share >= 0 && hold.share <= 10)
-        return;
-    fprintf(stderr, "mtlm: MTLM_HOLD=%s is no number from 0 to 10; %g taken\n",
-            text, usual);
-    hold.share = usual;
-    hold.has_share = false;
 }
 
 static void init(unsigned sched_ctx)

@@ -108,7 +108,7 @@ static void test_otherwise_the_policy_is_prio(void **state)
     keeps_prio("svg", "", "--schedule zb-h1");
 }
 
-/* As the policy reads the variable. */
+/* Others are refused before a policy reads them (tests/hostile.tsv). */
 static void test_the_share_of_waits_is_a_number_to_ten(void **state)
 {
     static const char *const refused[] = {"", " ", "-1", "11", "nan", "1x"};
