@@ -125,8 +125,9 @@ static void complete_transfer(struct mtlm_engine *engine,
     free(transfer);
 }
 
-/* Starts a modelled collective once those of its lane have ended, like the
- * calls of an NCCL communicator. */
+/* Starts a modelled collective once those of its lane have ended on this rank,
+ * like the calls of an NCCL communicator.  Turns are in the order in which
+ * polls see the collectives end, not in the order of issue. */
 static void take_turn(struct mtlm_engine *engine,
                       struct mtlm_transfer *transfer)
 {
