@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -24,24 +25,38 @@ static void start_child(int seconds)
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
         signal(signals[i], SIG_DFL);
     setitimer(ITIMER_PROF, &processor, NULL);
-    alarm(30 * (unsigned) seconds);
+    alarm(MTLM_ATTEMPT_PATIENCE * (unsigned) seconds);
 }
 
 int mtlm_attempt(void (*attempt)(void *), void *context, int seconds)
 {
-    const pid_t child = fork();
+    const struct sigaction usual = {.sa_handler = SIG_DFL};
+    struct sigaction before;
+    pid_t child, ended;
     int status = 0;
 
+    /* The kernel forgets the children of a parent that ignores SIGCHLD. */
+    sigaction(SIGCHLD, &usual, &before);
+    ended = child = fork();
     if (child == 0) {
         start_child(seconds);
         attempt(context);
         _exit(0);
     }
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+    while (child > 0 && (ended = waitpid(child, &status, 0)) < 0
+           && errno == EINTR)
         ;
-    if (child < 0)
+    sigaction(SIGCHLD, &before, NULL);
+    if (ended < 0)
         return -1;
     return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+int mtlm_attempt_refused(const char *what, struct mtlm_error *err)
+{
+    return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
+                          "no process starts to try %s: %s", what,
+                          strerror(errno));
 }
 
 /* A process with a limit has no fine clock: Linux counts its time in ticks. */

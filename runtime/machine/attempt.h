@@ -1,11 +1,21 @@
 #ifndef MTLM_ATTEMPT_H
 #define MTLM_ATTEMPT_H
 
+#include "runtime/base/error.h"
+
+/* The child may take so many times its processor time in all. */
+enum { MTLM_ATTEMPT_PATIENCE = 30 };
+
 /* Calls attempt(context) in a child process, which may crash or hang.  Returns
- * the signal that ended the child; 0: none; -1: there is no child, errno says
- * why.  The child may use so many seconds of processor time (SIGPROF ends the
- * child), and thirty times as many in all (SIGALRM). */
+ * the signal that ended the child; 0: none; -1: there is no child, or nobody
+ * knows how the child ended; errno says why.  The child may use so many seconds
+ * of processor time (SIGPROF ends the child), and MTLM_ATTEMPT_PATIENCE times
+ * as many in all (SIGALRM). */
 int mtlm_attempt(void (*attempt)(void *), void *context, int seconds);
+
+/* The error of an attempt without a child: "no process starts to try WHAT", and
+ * what errno says.  Returns -1. */
+int mtlm_attempt_refused(const char *what, struct mtlm_error *err);
 
 /* Returns the processor time of the calling thread alone, in seconds, for
  * attempts that measure. */

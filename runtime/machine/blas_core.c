@@ -142,6 +142,9 @@ int mtlm_blas_core_check(struct mtlm_error *err)
                               "%s",
                               facts.coretype, facts.core);
     number = mtlm_attempt(try_products, NULL, 1);
+    if (number < 0)
+        return mtlm_attempt_refused(
+            "the core that the environment variable " CORETYPE " names", err);
     if (number > 0)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "the environment variable " CORETYPE
@@ -172,10 +175,14 @@ static void take_buffers(void *count)
 int mtlm_blas_core_reserve(int callers, struct mtlm_error *err)
 {
     struct rlimit limit;
+    int number;
 
     if (!ask("openblas_get_config") || !has_limit_of_addresses(&limit))
         return 0;
-    if (mtlm_attempt(take_buffers, &callers, 1) > 0)
+    number = mtlm_attempt(take_buffers, &callers, 1);
+    if (number < 0)
+        return mtlm_attempt_refused("the buffers of OpenBLAS", err);
+    if (number > 0)
         return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
                               "the limit of %.0f MiB of address space (ulimit "
                               "-v) leaves %.0f MiB, too little for the buffers "

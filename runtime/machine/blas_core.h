@@ -25,13 +25,14 @@ void mtlm_blas_core_prepare(int argc, char **argv);
 
 /* Checks the user's OPENBLAS_CORETYPE: this OpenBLAS must know the core, and
  * the processor must have the instructions of the core's matrix product.  A
- * child process tries them.  Called before other threads start. */
+ * child process tries them; MTLM_EXIT_RESOURCE where none starts.  Called
+ * before other threads start. */
 int mtlm_blas_core_check(struct mtlm_error *err);
 
 /* Makes OpenBLAS allocate its buffers for `callers` threads now, where the
  * process has a limit of address space.  Later OpenBLAS would retry a refused
  * allocation for ever.  Returns -1 and MTLM_EXIT_RESOURCE where the buffers do
- * not fit: a child process tries first. */
+ * not fit, or no child process starts: one tries first. */
 int mtlm_blas_core_reserve(int callers, struct mtlm_error *err);
 
 /* Writes "OpenBLAS 0.3.21, core SkylakeX (not Prescott)" to text [bytes]: the

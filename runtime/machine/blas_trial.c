@@ -3,7 +3,6 @@
 
 #include "config.h"
 
-#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -35,7 +34,7 @@ static const double slow_seconds = 0.03;
 /* Seconds after which no further products begin. */
 static const double enough_seconds = 0.5;
 
-/* The child may take so long. */
+/* The child may take so much processor time. */
 enum { SECONDS = 2 };
 
 /* Shared with the child. */
@@ -211,16 +210,17 @@ static int judge(const struct report *report, int number,
         *err = report->err;
         return -1;
     }
-    if (number < 0)
-        return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
-                              "--blas %s: no process starts to try the "
-                              "library: %s",
-                              library, strerror(errno));
+    if (number < 0) {
+        mtlm_attempt_refused("the library", err);
+        return mtlm_error_prefix(err, "--blas %s", library);
+    }
     if (number == SIGPROF || number == SIGALRM)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--blas %s: small products of matrices take "
-                              "longer than %d s",
-                              library, SECONDS);
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "--blas %s: small products of matrices take longer than %d s%s",
+            library,
+            number == SIGPROF ? SECONDS : MTLM_ATTEMPT_PATIENCE * SECONDS,
+            number == SIGPROF ? " of processor time" : "");
     if (number)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--blas %s: its product of matrices fails: %s",

@@ -68,7 +68,7 @@ refused() {
 refused 'products of matrices are wrong' "$doubles/blas_wrong.so"
 refused 'product of matrices fails: Aborted' "$doubles/blas_crashes.so"
 refused 'ends the process' "$doubles/blas_leaves.so"
-refused 'take longer than 2 s' "$doubles/blas_hangs.so"
+refused 'take longer than 2 s of processor time' "$doubles/blas_hangs.so"
 refused 'has no cblas_sgemm' "$doubles/slow_disk.so"
 refused 'cannot load' ./nothing.so
 refused "is 'fast', it must be auto" fast

@@ -18,9 +18,9 @@
 #include "runtime/machine/attempt.h"
 #include "runtime/machine/blas.h"
 
-static bool no_process;
+static bool no_process, no_patience;
 
-/* In place of the C library's. */
+/* In place of the C library's, as the next one. */
 pid_t fork(void)
 {
     static pid_t (*real)(void);
@@ -31,6 +31,17 @@ pid_t fork(void)
     }
     *(void **) &real = dlsym(RTLD_NEXT, "fork");
     return real();
+}
+
+/* The time is over at once. */
+unsigned alarm(unsigned seconds)
+{
+    static unsigned (*real)(unsigned);
+
+    if (no_patience)
+        raise(SIGALRM);
+    *(void **) &real = dlsym(RTLD_NEXT, "alarm");
+    return real(seconds);
 }
 
 /* Counts the steps of the clock during 40 ms. */
@@ -94,12 +105,38 @@ static void test_no_child_is_no_success(void **state)
     no_process = false;
 }
 
+/* The parent's wish stays, but it must not hide how the child ended. */
+static void test_a_parent_may_ignore_children(void **state)
+{
+    (void) state;
+    signal(SIGCHLD, SIG_IGN);
+    assert_int_equal(mtlm_attempt(crash, NULL, 2), SIGABRT);
+    assert_true(signal(SIGCHLD, SIG_DFL) == SIG_IGN);
+}
+
+static void test_a_library_that_waits_is_refused_by_the_time_it_had(
+    void **state)
+{
+    struct mtlm_blas_trial trial;
+    struct mtlm_error err;
+
+    (void) state;
+    no_patience = true;
+    assert_int_equal(mtlm_blas_try("blis", false, &trial, &err), -1);
+    no_patience = false;
+    assert_string_equal(err.text, "--blas blis: small products of matrices "
+                                  "take longer than 60 s");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_clock_has_no_ticks),
         cmocka_unit_test(test_a_child_may_crash_or_hang),
         cmocka_unit_test(test_no_child_is_no_success),
+        cmocka_unit_test(test_a_parent_may_ignore_children),
+        cmocka_unit_test(
+            test_a_library_that_waits_is_refused_by_the_time_it_had),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

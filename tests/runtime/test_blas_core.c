@@ -3,11 +3,14 @@
 
 #include "config.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -22,6 +25,13 @@ int openblas_get_num_threads(void);
 void openblas_set_num_threads(int threads);
 
 static int threads = 2;
+
+/* In place of the C library's.  No test here needs a child. */
+pid_t fork(void)
+{
+    errno = EAGAIN;
+    return -1;
+}
 
 char *openblas_get_config(void)
 {
@@ -131,6 +141,33 @@ static void test_one_thread_per_caller_unless_the_user_says(void **state)
     assert_non_null(strstr(text, ", 3 threads"));
 }
 
+/* As where ulimit -u is reached. */
+static void test_what_no_child_tries_is_refused(void **state)
+{
+    struct rlimit before, limit;
+    struct mtlm_error err;
+    int rc;
+
+    (void) state;
+    unsetenv("MTLM_BLAS_DETECTED");
+    setenv("OPENBLAS_CORETYPE", "Haswell", 1);
+    assert_int_equal(mtlm_blas_core_check(&err), -1);
+    assert_int_equal(err.code, MTLM_EXIT_RESOURCE);
+    assert_non_null(strstr(err.text, "no process starts to try the core"));
+
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    limit = before;
+    limit.rlim_cur = (rlim_t) 1 << 46;
+    if (limit.rlim_cur > limit.rlim_max)
+        limit.rlim_cur = limit.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+    rc = mtlm_blas_core_reserve(2, &err);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    assert_int_equal(rc, -1);
+    assert_int_equal(err.code, MTLM_EXIT_RESOURCE);
+    assert_non_null(strstr(err.text, "no process starts to try the buffers"));
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +176,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_the_user_and_other_libraries_are_left_alone),
         cmocka_unit_test(test_the_program_was_started_anew),
         cmocka_unit_test(test_one_thread_per_caller_unless_the_user_says),
+        cmocka_unit_test(test_what_no_child_tries_is_refused),
     };
 
     /* The surroundings of the test may have chosen a core. */
