@@ -98,6 +98,8 @@ void mtlm_blas_core_prepare(int argc, char **argv)
     if (argc > 0)
         restart_alone(argv);
     if (core && argc > 0) {
+        const bool ours = !getenv(THREADS);
+
         setenv(THREADS, "1", 0);
         setenv(CORETYPE, core, 1);
         setenv(DETECTED, facts.core, 1);
@@ -105,6 +107,8 @@ void mtlm_blas_core_prepare(int argc, char **argv)
         /* The restart failed: go on slowly. */
         unsetenv(CORETYPE);
         unsetenv(DETECTED);
+        if (ours)
+            unsetenv(THREADS);
     }
     *(void **) &set_threads = dlsym(RTLD_DEFAULT, "openblas_set_num_threads");
     if (set_threads && !getenv(THREADS))

@@ -3,9 +3,11 @@
 
 #include "config.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,12 +27,25 @@ int openblas_get_num_threads(void);
 void openblas_set_num_threads(int threads);
 
 static int threads = 2;
+static bool no_restart;
 
 /* In place of the C library's.  No test here needs a child. */
 pid_t fork(void)
 {
     errno = EAGAIN;
     return -1;
+}
+
+int execv(const char *path, char *const *argv)
+{
+    static int (*real)(const char *, char *const *);
+
+    if (no_restart) {
+        errno = EACCES;
+        return -1;
+    }
+    *(void **) &real = dlsym(RTLD_NEXT, "execv");
+    return real(path, argv);
 }
 
 char *openblas_get_config(void)
@@ -141,6 +156,24 @@ static void test_one_thread_per_caller_unless_the_user_says(void **state)
     assert_non_null(strstr(text, ", 3 threads"));
 }
 
+/* The program goes on slowly, but with one thread per caller. */
+static void test_a_restart_that_fails_leaves_no_setting(void **state)
+{
+    char program[] = "test", *argv[] = {program, NULL};
+
+    (void) state;
+    unsetenv("MTLM_BLAS_DETECTED");
+    unsetenv("OPENBLAS_CORETYPE");
+    unsetenv("OPENBLAS_NUM_THREADS");
+    threads = 2;
+    no_restart = true;
+    mtlm_blas_core_prepare(1, argv);
+    assert_null(getenv("MTLM_BLAS_DETECTED"));
+    assert_null(getenv("OPENBLAS_CORETYPE"));
+    assert_null(getenv("OPENBLAS_NUM_THREADS"));
+    assert_int_equal(threads, 1);
+}
+
 /* As where ulimit -u is reached. */
 static void test_what_no_child_tries_is_refused(void **state)
 {
@@ -176,6 +209,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_the_user_and_other_libraries_are_left_alone),
         cmocka_unit_test(test_the_program_was_started_anew),
         cmocka_unit_test(test_one_thread_per_caller_unless_the_user_says),
+        cmocka_unit_test(test_a_restart_that_fails_leaves_no_setting),
         cmocka_unit_test(test_what_no_child_tries_is_refused),
     };
 
