@@ -50,6 +50,12 @@ jobs_default() {
     nproc 2>/dev/null || echo 2
 }
 
+# Ends the script unless JOBS, of the option --jobs, is a number that make takes.
+jobs_check() {
+    [[ $JOBS =~ ^[1-9][0-9]{0,3}$ ]] \
+        || die "--jobs=$JOBS: a number from 1 to 9999 is needed"
+}
+
 # The place of the CUDA toolkit.
 cuda_home() {
     printf '%s\n' "${CUDA_HOME:-/usr/local/cuda}"

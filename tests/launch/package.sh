@@ -21,8 +21,8 @@ refused() {
 refused "which package? 'deb' is the only one"
 refused "unknown package 'rpm'" rpm
 refused "unknown option '--sourse'" deb --sourse
-refused "unknown option '--jobs=0'" deb --jobs=0
-refused "--jobs=2x: a number is needed" deb --jobs=2x
+refused "--jobs=0: a number from 1 to 9999 is needed" deb --jobs=0
+refused "--jobs=2x: a number from 1 to 9999 is needed" deb --jobs=2x
 refused "make supports no space" deb --output='a b'
 mkdir mine
 echo precious >mine/file

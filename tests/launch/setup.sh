@@ -14,6 +14,23 @@ for name in setup check corpus bundle package quickstart; do
         || fail "launch/$name with CDPATH: $(cat out)"
 done
 
+# script_refuses TEXT SCRIPT OPTION...: the script ends with this error alone.  Set-up
+# would end at the cache directory at the latest.
+script_refuses() {
+    local text=$1 name=$2 rc=0
+    shift 2
+    XDG_CACHE_HOME=here "$launch/$name" "$@" >out 2>&1 || rc=$?
+    [ "$rc" -eq 1 ] && [ "$(cat out)" = "$name: $text" ] \
+        || fail "launch/$name $*: status $rc, $(cat out)"
+}
+for jobs in '' 0 abc 2x -1 10000; do
+    for name in setup check; do
+        script_refuses "--jobs=$jobs: a number from 1 to 9999 is needed" $name \
+            --jobs="$jobs"
+    done
+done
+script_refuses '--with-starpu=: a directory is needed' setup --with-starpu=
+
 # parts SCRIPT: runs it with the parts of launch/setup, in a shell of its own.
 parts() {
     bash -euc 'PROGRAM=setup LAUNCH=$1 ROOT=$PWD/tree CACHE=$PWD/cache JOBS=1
