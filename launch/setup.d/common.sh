@@ -30,6 +30,11 @@ cache_dir() {
     fi
 }
 
+# The same for a text of help, which needs no such place.
+cache_dir_shown() {
+    (cache_dir) 2>/dev/null || printf '%s\n' "\$XDG_CACHE_HOME/mtlm-dag"
+}
+
 # Sets CACHE and makes the directory.
 cache_open() {
     CACHE=$(cache_dir)

@@ -31,6 +31,13 @@ for jobs in '' 0 abc 2x -1 10000; do
 done
 script_refuses '--with-starpu=: a directory is needed' setup --with-starpu=
 
+# Help needs no place for the cache directory.
+for name in setup corpus; do
+    env -u HOME -u XDG_CACHE_HOME "$launch/$name" --help >out 2>err \
+        && [ ! -s err ] && grep -qF "\$XDG_CACHE_HOME/mtlm-dag" out \
+        || fail "launch/$name --help without a home: $(cat out err)"
+done
+
 # parts SCRIPT: runs it with the parts of launch/setup, in a shell of its own.
 parts() {
     bash -euc 'PROGRAM=setup LAUNCH=$1 ROOT=$PWD/tree CACHE=$PWD/cache JOBS=1
