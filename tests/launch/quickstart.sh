@@ -76,9 +76,20 @@ done
 quickstart --model=x
 [ $rc -eq 1 ] && grep -qx 'quickstart: --model=x: gpt-tiny or bert-tiny is needed' err \
     || fail "--model=x: exit code $rc: $(cat err)"
-quickstart --minutes=0
-[ $rc -eq 1 ] && grep -qx 'quickstart: --minutes=0: a number above 0 is needed' err \
-    || fail "--minutes=0: exit code $rc: $(cat err)"
+for minutes in 0 . .0 1000000 2000000 1e3 -1 5x; do
+    quickstart --minutes="$minutes"
+    [ $rc -eq 1 ] && grep -qxF "quickstart: --minutes=$minutes: a number above 0\
+ and below 1000000 is needed, such as 0.5" err \
+        || fail "--minutes=$minutes: exit code $rc: $(cat err)"
+done
+compgen -G 'tree/build/quickstart-checkpoint/*/manifest.json' >/dev/null \
+    || fail 'a refusal costs the last checkpoint'
+# Short forms are numbers, too: what is refused is the text.
+for minutes in .5 5. 999999.5; do
+    quickstart --minutes="$minutes" --text=absent.txt
+    grep -q '^quickstart: --text=absent.txt: ' err \
+        || fail "--minutes=$minutes: exit code $rc: $(cat err)"
+done
 [ ! -e calls ] || fail "a refusal after the set-up: $(cat calls)"
 
 finish
