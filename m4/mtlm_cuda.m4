@@ -81,6 +81,9 @@ AC_DEFUN([MTLM_CUDA], [
     mtlm_version=`sed -n 's/^.define CUDART_VERSION *//p' "$CUDA_HOME/include/cuda_runtime_api.h" 2>/dev/null`
     AC_DEFINE_UNQUOTED([CUDA_TOOLKIT], ["$CUDA_HOME $mtlm_version"],
       [Place and version of the CUDA toolkit.])
+    dnl So do other architectures.
+    AC_DEFINE_UNQUOTED([CUDA_ARCHS], ["$CUDA_ARCHS"],
+      [GPU architectures to compile for.])
     AS_IF([test $have_nccl = yes], [
       AC_DEFINE([HAVE_NCCL], [1], [Define to 1 if NCCL is there.])])
     AS_IF([test $have_cudnn = yes], [

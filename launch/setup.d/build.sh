@@ -71,7 +71,8 @@ build_make() {
 build_is_configured() {
     [ "$(readlink -m "$(build_prefix)")" = "$(readlink -m "$STARPU_PREFIX")" ] \
         && { [ -z "$1" ] || [ "$(cat "$RECORD" 2>/dev/null)" = "$2" ]; } \
-        && build_simgrid_known && build_tests_known && cuda_known build
+        && build_simgrid_known && build_tests_known && cuda_known build \
+        && cuda_archs_known build
 }
 
 # Whether build/ uses the StarPU with SimGrid, if one was asked for.

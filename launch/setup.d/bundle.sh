@@ -40,10 +40,11 @@ bundle_starpu() {
     esac
 }
 
-# Whether build-bundle/ has the StarPU of that option, and the CUDA toolkit.
+# Whether build-bundle/ has the StarPU of that option, the CUDA toolkit, and the
+# GPU architectures.
 bundle_is_configured() {
     grep -qsxF "STARPU_PREFIX = $(bundle_starpu "$1")" "$BUILD/Makefile" \
-        && cuda_known "$BUILD"
+        && cuda_known "$BUILD" && cuda_archs_known "$BUILD"
 }
 
 bundle_configure() (

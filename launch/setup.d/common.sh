@@ -107,6 +107,14 @@ cuda_known() {
         = "$(readlink -m "$(cuda_home)") $(cuda_version)" ]
 }
 
+# cuda_archs_known DIR: whether DIR, if it has CUDA, was configured for the GPU
+# architectures that CUDA_ARCHS names, if it names any.  As above, a tree whose
+# toolkit is gone stays as it is.
+cuda_archs_known() {
+    [ -z "${CUDA_ARCHS:-}" ] || [ -z "$(cuda_of_tree "$1")" ] || ! cuda_there \
+        || grep -qsxF "#define CUDA_ARCHS \"$CUDA_ARCHS\"" "$1/config.h"
+}
+
 # step TEXT LOG COMMAND...: runs COMMAND with its output in LOG (appended),
 # prints one line with the time it took, and a sign of life every 20 seconds.
 # Ends the script, with the end of the log on the screen, when it fails.

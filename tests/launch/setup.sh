@@ -6,7 +6,7 @@ set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 
 launch=$srcdir/launch
-unset CFLAGS CUDA_HOME NVCC http_proxy https_proxy no_proxy
+unset CFLAGS CUDA_ARCHS CUDA_HOME NVCC http_proxy https_proxy no_proxy
 
 # A user's CDPATH makes cd print where it went.
 for name in setup check corpus bundle package quickstart; do
@@ -137,6 +137,29 @@ CUDA_HOME=$dir/one configures yes mine 1
 CUDA_HOME=$dir/one configures yes mine 0
 toolkit one 13010
 CUDA_HOME=$dir/one configures yes mine 1
+# It follows CUDA_ARCHS, too; so does a bundle, and a tree without CUDA does not.
+echo "#define CUDA_TOOLKIT \"$dir/one 13010\"" >tree/build/config.h
+CUDA_HOME=$dir/one CUDA_ARCHS='80 120' configures yes mine 1
+echo '#define CUDA_ARCHS "80 120"' >>tree/build/config.h
+CUDA_HOME=$dir/one CUDA_ARCHS='80 120' configures yes mine 0
+CUDA_HOME=$dir/one CUDA_ARCHS=80 configures yes mine 1
+CUDA_HOME=$dir/one CUDA_ARCHS=80 configures '' mine 1
+CUDA_HOME=$dir/one configures '' mine 0
+# bundle_known ARCHS: whether a bundle of that tree is configured.
+bundle_known() {
+    CUDA_HOME=$dir/one CUDA_ARCHS=$1 parts '. "$LAUNCH/setup.d/bundle.sh"
+        starpu_find() { echo "$ROOT/../mine"; }
+        BUILD=$ROOT/bundle
+        mkdir -p "$BUILD" && cp "$ROOT/build/config.h" "$BUILD"
+        echo "STARPU_PREFIX = $(bundle_starpu --with-cuda)" >"$BUILD/Makefile"
+        bundle_is_configured --with-cuda'
+}
+bundle_known '80 120' || fail "a bundle for the same GPUs: $(cat out err)"
+bundle_known 80 && fail 'a bundle for other GPUs counts as configured'
+cp tree/build/config.h with-cuda.h
+: >tree/build/config.h
+CUDA_ARCHS=80 configures '' mine 0
+mv with-cuda.h tree/build/config.h
 # Where the user names none it is the tree's.
 parts 'build_toolkit; say "$CUDA_HOME"' && grep -qx "$dir/one" out \
     || fail "the toolkit of a tree: $(cat out err)"
