@@ -20,10 +20,38 @@
 #include "models/text/byte_tokenizer.h"
 #include "models/text/mock_dataset.h"
 
+/* Refuses iterations that the training does not reach.  While its length is
+ * unknown, any number is right. */
+static int check_reach(const struct mtlm_options *o, struct mtlm_error *err)
+{
+    const struct mtlm_range *trace = &o->trace_iterations;
+    char length[MTLM_OPTIONS_RECIPE_LENGTH];
+
+    if (!mtlm_options_recipe_has_length(o))
+        return 0;
+    /* Of a loaded run, other batches may have taken some of the samples: its
+     * last iteration is known later (launch/checkpoint/job_checkpoint.h). */
+    if (!(o->load_dir && mtlm_options_given(o, MTLM_OPT_TRAIN_SAMPLES))
+        && trace->last > o->train_iters)
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "--trace-iterations %" PRId64 ":%" PRId64 " goes beyond %s",
+            trace->first, trace->last, mtlm_options_recipe_length(o, length));
+    if (!o->load_dir /* a loaded run may begin at any iteration */
+        && trace->last > mtlm_options_last_iteration(o, 0))
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--trace-iterations %" PRId64 ":%" PRId64
+                              " goes beyond --exit-interval %" PRId64,
+                              trace->first, trace->last, o->exit_interval);
+    if (o->inject_nan > o->train_iters)
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE, "--inject-nan %" PRId64 " is beyond %s",
+            o->inject_nan, mtlm_options_recipe_length(o, length));
+    return 0;
+}
+
 static int check_numbers(const struct mtlm_options *o, struct mtlm_error *err)
 {
-    const bool samples = mtlm_options_given(o, MTLM_OPT_TRAIN_SAMPLES);
-
     if (o->world_size && !mtlm_options_simulate_or_plan(o))
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--world-size is for --dry-run and --simulate; "
@@ -34,23 +62,8 @@ static int check_numbers(const struct mtlm_options *o, struct mtlm_error *err)
                               " is not a multiple of --micro-batch-size "
                               "%" PRId64,
                               o->global_batch_size, o->micro_batch_size);
-    /* Of a loaded run, other batches may have taken some of the samples: its
-     * last iteration is known later (launch/checkpoint/job_checkpoint.h). */
-    if (!(o->load_dir && samples) && o->trace_iterations.last > o->train_iters)
-        return mtlm_error_set(
-            err, MTLM_EXIT_USAGE,
-            "--trace-iterations %" PRId64 ":%" PRId64 " goes beyond %s%" PRId64
-            "%s",
-            o->trace_iterations.first, o->trace_iterations.last,
-            samples ? "the " : "--train-iters ", o->train_iters,
-            samples ? " iterations of --train-samples" : "");
-    if (!o->load_dir /* a loaded run may begin at any iteration */
-        && o->trace_iterations.last > mtlm_options_last_iteration(o, 0))
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--trace-iterations %" PRId64 ":%" PRId64
-                              " goes beyond --exit-interval %" PRId64,
-                              o->trace_iterations.first,
-                              o->trace_iterations.last, o->exit_interval);
+    if (check_reach(o, err) < 0)
+        return -1;
     if (mtlm_options_given(o, MTLM_OPT_TRACE_ITERATIONS) && !o->trace_dir
         && !o->cluster_file)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
@@ -77,11 +90,6 @@ static int check_numbers(const struct mtlm_options *o, struct mtlm_error *err)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--keep-last 1 leaves nothing to fall back to; "
                               "give 2 or more, or 0 for all");
-    if (o->inject_nan > o->train_iters)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--inject-nan %" PRId64
-                              " is beyond --train-iters %" PRId64,
-                              o->inject_nan, o->train_iters);
     return 0;
 }
 

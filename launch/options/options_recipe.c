@@ -40,6 +40,27 @@ static const enum mtlm_option_id counted[][2] = {
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
+bool mtlm_options_recipe_has_length(const struct mtlm_options *o)
+{
+    return mtlm_options_given(o, MTLM_OPT_TRAIN_ITERS)
+           || mtlm_options_given(o, MTLM_OPT_TRAIN_SAMPLES);
+}
+
+const char *mtlm_options_recipe_length(const struct mtlm_options *o,
+                                       char text[MTLM_OPTIONS_RECIPE_LENGTH])
+{
+    const bool samples = mtlm_options_given(o, MTLM_OPT_TRAIN_SAMPLES);
+
+    if (samples || mtlm_options_finetunes(o))
+        snprintf(text, MTLM_OPTIONS_RECIPE_LENGTH,
+                 "the %" PRId64 " iterations of --%s", o->train_iters,
+                 samples ? "train-samples" : "epochs");
+    else
+        snprintf(text, MTLM_OPTIONS_RECIPE_LENGTH, "--train-iters %" PRId64,
+                 o->train_iters);
+    return text;
+}
+
 static int choose_all(struct mtlm_options *options, struct mtlm_error *err)
 {
     char why[MTLM_OPTIONS_CHECKPOINT_WHY];
@@ -49,8 +70,7 @@ static int choose_all(struct mtlm_options *options, struct mtlm_error *err)
                                 err)
             < 0)
             return -1;
-    if (mtlm_options_given(options, MTLM_OPT_TRAIN_ITERS)
-        || mtlm_options_given(options, MTLM_OPT_TRAIN_SAMPLES))
+    if (mtlm_options_recipe_has_length(options))
         return 0;
     options->train_iters = 1; /* the iteration never runs */
     if (options->eval_only || mtlm_options_simulate_or_plan(options)
@@ -253,13 +273,11 @@ int mtlm_options_recipe_resolve(struct mtlm_options *o, struct mtlm_error *err)
 }
 
 /* Returns whether the options say how long the training is, and how fast it
- * learns.  A plan or a simulation does without, and so does a fine-tuning
- * before its data is read. */
+ * learns. */
 static bool has_recipe(const struct mtlm_options *o)
 {
     return mtlm_options_given(o, MTLM_OPT_LR)
-           && (mtlm_options_given(o, MTLM_OPT_TRAIN_ITERS)
-               || mtlm_options_given(o, MTLM_OPT_TRAIN_SAMPLES));
+           && mtlm_options_recipe_has_length(o);
 }
 
 /* n samples in the user's unit: "1000 iterations". */

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "launch/options/options_recipe.h"
 #include "launch/options/options_replan.h"
 #include "launch/options/options_simulate.h"
 
@@ -11,7 +12,7 @@ int mtlm_options_replan_check(const struct mtlm_options *options,
                               struct mtlm_error *err)
 {
     const struct mtlm_options *o = options;
-    const bool samples = mtlm_options_given(o, MTLM_OPT_TRAIN_SAMPLES);
+    char length[MTLM_OPTIONS_RECIPE_LENGTH];
 
     if (o->replan_after == 0)
         return 0;
@@ -31,11 +32,11 @@ int mtlm_options_replan_check(const struct mtlm_options *options,
     /* A configuration file may serve a shorter run. */
     if (mtlm_options_source(o, MTLM_OPT_REPLAN_AFTER)
             == MTLM_SOURCE_COMMAND_LINE
+        && mtlm_options_recipe_has_length(o)
         && o->replan_after >= o->train_iters)
-        return mtlm_error_set(
-            err, MTLM_EXIT_USAGE,
-            "--replan-after %" PRId64 " is not less than %s%" PRId64 "%s",
-            o->replan_after, samples ? "the " : "--train-iters ",
-            o->train_iters, samples ? " iterations of --train-samples" : "");
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--replan-after %" PRId64 " is not less than %s",
+                              o->replan_after,
+                              mtlm_options_recipe_length(o, length));
     return 0;
 }

@@ -85,6 +85,32 @@ static void test_the_recipe_of_a_pretraining_does_not_count(void **state)
             "--model gpt-tiny");
 }
 
+/* Before the data is read, nobody knows the number of iterations. */
+static void test_iterations_of_epochs_are_checked_once_known(void **state)
+{
+#define ONE_EPOCH BERT DATA "--task mnli --epochs 1 "
+    static const struct {
+        const char *line, *sentence;
+    } cases[] = {
+        {ONE_EPOCH "--trace d --trace-iterations 10:12",
+         "--trace-iterations 10:12 goes beyond the 2 iterations of --epochs"},
+        {ONE_EPOCH "--replan-after 3",
+         "--replan-after 3 is not less than the 2 iterations of --epochs"},
+        {ONE_EPOCH "--inject-nan 3",
+         "--inject-nan 3 is beyond the 2 iterations of --epochs"},
+    };
+    struct mtlm_error err;
+
+    (void) state;
+    for (int i = 0; i < 3; i++) {
+        accepts(cases[i].line);
+        assert_int_equal(mtlm_options_epochs_set(&options, 12, 7, &err), 0);
+        assert_int_equal(mtlm_options_epochs_set(&options, 2, 7, &err), -1);
+        assert_string_equal(err.text, cases[i].sentence);
+        assert_int_equal(err.code, MTLM_EXIT_USAGE);
+    }
+}
+
 /* Megatron-LM's flag is no number of checkpoints. */
 static void test_keep_last_without_a_value_is_about_batches(void **state)
 {
@@ -251,6 +277,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_task_sets_the_head),
         cmocka_unit_test(test_the_recipe_of_a_pretraining_does_not_count),
+        cmocka_unit_test(test_iterations_of_epochs_are_checked_once_known),
         cmocka_unit_test(test_keep_last_without_a_value_is_about_batches),
         cmocka_unit_test(test_megatrons_script_is_understood),
         cmocka_unit_test(test_ranks_share_questions),

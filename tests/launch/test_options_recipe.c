@@ -331,6 +331,18 @@ static void test_a_first_run_notes_a_nan_behind_its_end(void **state)
                         "after iteration 0 and ends with 3");
 }
 
+/* A plan needs no length, and then no iteration is beyond it. */
+static void test_a_plan_without_a_length_takes_any_iteration(void **state)
+{
+    (void) state;
+    assert_int_equal(parse("--num-layers 2 --hidden-size 8 "
+                           "--num-attention-heads 2 --seq-length 8 "
+                           "--micro-batch-size 1 --mock-data --dry-run "
+                           "--trace d --trace-iterations 3:5"),
+                     MTLM_REQUEST_PLAN);
+    assert_int_equal(options.trace_iterations.last, 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -348,6 +360,7 @@ int main(void)
         cmocka_unit_test(test_weight_decay_stays_or_grows),
         cmocka_unit_test(test_a_nan_that_is_not_reached_is_noted),
         cmocka_unit_test(test_a_first_run_notes_a_nan_behind_its_end),
+        cmocka_unit_test(test_a_plan_without_a_length_takes_any_iteration),
     };
 
     return cmocka_run_group_tests(tests, parse_setup, parse_teardown);
