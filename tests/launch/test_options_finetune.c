@@ -111,6 +111,24 @@ static void test_iterations_of_epochs_are_checked_once_known(void **state)
     }
 }
 
+/* A checkpoint of more iterations than --train-iters may have would not load.
+ */
+static void test_epochs_are_limited_by_their_iterations(void **state)
+{
+    struct mtlm_error err;
+
+    (void) state;
+    accepts(BERT DATA "--task mnli --epochs 81500");
+    assert_int_equal(mtlm_options_epochs_set(&options, 12270, 7, &err), -1);
+    assert_string_equal(err.text,
+                        "--epochs 81500 of 12270 iterations each are more than "
+                        "1000000000 iterations; give at most 81499");
+    assert_int_equal(err.code, MTLM_EXIT_USAGE);
+    accepts(BERT DATA "--task mnli --epochs 81499");
+    assert_int_equal(mtlm_options_epochs_set(&options, 12270, 7, &err), 0);
+    assert_int_equal(options.train_iters, 999992730);
+}
+
 /* Megatron-LM's flag is no number of checkpoints. */
 static void test_keep_last_without_a_value_is_about_batches(void **state)
 {
@@ -278,6 +296,7 @@ int main(void)
         cmocka_unit_test(test_a_task_sets_the_head),
         cmocka_unit_test(test_the_recipe_of_a_pretraining_does_not_count),
         cmocka_unit_test(test_iterations_of_epochs_are_checked_once_known),
+        cmocka_unit_test(test_epochs_are_limited_by_their_iterations),
         cmocka_unit_test(test_keep_last_without_a_value_is_about_batches),
         cmocka_unit_test(test_megatrons_script_is_understood),
         cmocka_unit_test(test_ranks_share_questions),
