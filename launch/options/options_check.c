@@ -139,8 +139,9 @@ static int check_divides(const char *name, int64_t value, int64_t t,
                           name, value, t);
 }
 
-/* Refuses a method for whole layers without --recompute-granularity full.  A
- * configuration file may hold both. */
+/* Refuses a method for whole layers without --recompute-granularity full, and
+ * more layers than the model has.  A configuration file may hold what another
+ * granularity does not use. */
 static int check_recompute(const struct mtlm_options *o, struct mtlm_error *err)
 {
     static const enum mtlm_option_id of_full[] = {
@@ -152,7 +153,8 @@ static int check_recompute(const struct mtlm_options *o, struct mtlm_error *err)
             return mtlm_error_set(err, MTLM_EXIT_USAGE,
                                   "--%s is for --recompute-granularity full",
                                   mtlm_option_name(of_full[i]));
-    if (o->recompute.num_layers > o->model.num_layers)
+    if (o->recompute.granularity == MTLM_RECOMPUTE_FULL
+        && o->recompute.num_layers > o->model.num_layers)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--recompute-num-layers %" PRId64
                               " is more than the --num-layers %" PRId64

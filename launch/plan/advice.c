@@ -48,7 +48,8 @@ static void print_option(const struct mtlm_options *options,
  * has. */
 static bool recomputes_fewer(const struct command *c)
 {
-    return c->layers && c->options->recompute.num_layers > c->layers;
+    return c->layers && c->options->recompute.granularity == MTLM_RECOMPUTE_FULL
+           && c->options->recompute.num_layers > c->layers;
 }
 
 /* Whether the command replaces or drops the option. */

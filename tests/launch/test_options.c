@@ -189,6 +189,14 @@ static void test_values_must_fit_each_other(void **state)
     refuses("--model gpt-tiny --recompute-granularity selective "
             "--recompute-num-layers 2",
             "--recompute-num-layers is for --recompute-granularity full");
+    accepts_config("recompute-num-layers = 4\n",
+                   "--model gpt-tiny --recompute-granularity none "
+                   "--num-layers 2");
+    refuses_line_config("recompute-num-layers = 4\n",
+                        "--model gpt-tiny --recompute-granularity full "
+                        "--num-layers 2",
+                        "--recompute-num-layers 4 is more than the "
+                        "--num-layers 2 of the model");
     refuses("--model gpt-tiny --ffn-hidden-size 6 "
             "--tensor-model-parallel-size 4",
             "--ffn-hidden-size 6 is not a multiple of "
