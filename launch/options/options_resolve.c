@@ -62,6 +62,18 @@ static bool needs(const struct mtlm_options *options,
            && !(option == MTLM_OPT_LR && (options->eval_only || !runs));
 }
 
+/* Returns whether the job needs a directory of --load that is missing, errno
+ * set.  A job that saves there begins without: while there is no directory, the
+ * paths are compared. */
+static bool lacks_load(const struct mtlm_options *o)
+{
+    const bool begins = o->save_dir && o->load_dir && !o->eval_only
+                        && !o->finetune
+                        && strcmp(o->save_dir, o->load_dir) == 0;
+
+    return o->load_dir && !begins && access(o->load_dir, F_OK) < 0;
+}
+
 static int check_needed(const struct mtlm_options *options,
                         struct mtlm_error *err)
 {
@@ -69,7 +81,7 @@ static int check_needed(const struct mtlm_options *options,
 
     for (int i = 0; i < MTLM_OPTION_COUNT; i++)
         if (options->source[i] == MTLM_SOURCE_DEFAULT && needs(options, i))
-            return options->load_dir && access(options->load_dir, F_OK) < 0
+            return lacks_load(options)
                        ? mtlm_error_set(err, MTLM_EXIT_INPUT, "--load %s: %s",
                                         options->load_dir, strerror(errno))
                        : mtlm_error_set(

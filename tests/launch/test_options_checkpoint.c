@@ -265,6 +265,30 @@ static void test_weights_alone_ask_for_the_rest(void **state)
     refuses(line, want);
 }
 
+/* Options of a job that lacks --lr alone. */
+#define NO_RATE                                                                \
+    "--num-layers 2 --hidden-size 8 --num-attention-heads 2 --seq-length 8 "   \
+    "--micro-batch-size 1 --mock-data "
+
+/* A job that saves where it loads begins without the directory. */
+static void test_a_first_start_asks_for_what_is_missing(void **state)
+{
+    static const char *const others[] = {
+        NO_RATE "--save other --load nowhere",
+        NO_RATE "--save nowhere --load nowhere --finetune"};
+
+    (void) state;
+    refuses(NO_RATE "--save nowhere --load nowhere",
+            "--lr is missing, and --load nowhere has no checkpoint that holds "
+            "it; give it, or start from a preset such as --model gpt-tiny");
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(parse(others[i]), -1);
+        assert_string_equal(error.text,
+                            "--load nowhere: No such file or directory");
+        assert_int_equal(error.code, MTLM_EXIT_INPUT);
+    }
+}
+
 static void test_a_manifest_sets_its_own_options_only(void **state)
 {
     char line[128], want[256];
@@ -354,6 +378,7 @@ int main(void)
         cmocka_unit_test(test_a_new_training_keeps_its_seed_and_precision),
         cmocka_unit_test(test_a_contradiction_is_refused),
         cmocka_unit_test(test_weights_alone_ask_for_the_rest),
+        cmocka_unit_test(test_a_first_start_asks_for_what_is_missing),
         cmocka_unit_test(test_a_manifest_sets_its_own_options_only),
         cmocka_unit_test(test_stored_options_return),
     };
