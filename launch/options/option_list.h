@@ -165,7 +165,9 @@
     OPT(TRAINING, TRAIN_SAMPLES, "train-samples", INT, train_samples, "", 1,   \
         1000000000000000, "N", "samples to train on, instead of iterations")   \
     OPT(TRAINING, EVAL_ITERS, "eval-iters", INT, eval_iters, "100", 0,         \
-        1000000, "N", "batches of an evaluation; 0: no evaluation")            \
+        1000000, "N",                                                          \
+        "batches of an evaluation; 0: no evaluation (default: 100; with "      \
+        "--synthetic or --simulate 0)")                                        \
     OPT(TRAINING, EVAL_INTERVAL, "eval-interval", INT, eval_interval, "1000",  \
         1, 1000000000, "N", "iterations between evaluations")                  \
     OPT(TRAINING, SEED, "seed", INT, seed, "1234", 0, 4294967295, "N",         \
@@ -278,7 +280,7 @@
         "num-virtual-stages-per-pipeline-rank", INT, virtual_stages, "", 1,    \
         32768, "V",                                                            \
         "virtual stages of each pipeline rank (default: 1; with --placement "  \
-        "v 2)")                                                                \
+        "v, or --schedule interleaved or breadth-first 2)")                    \
     OPT(PARALLEL, NUM_LAYERS_PER_VIRTUAL_PIPELINE_STAGE,                       \
         "num-layers-per-virtual-pipeline-stage", INT, layers_per_stage, "", 1, \
         32768, "N", "most layers of a virtual stage, instead of V")            \
