@@ -178,13 +178,21 @@ static int take_array(struct merges_reader *r, const json_t *array,
 {
     const char *left = json_string_value(json_array_get(array, 0));
     const char *right = json_string_value(json_array_get(array, 1));
+    char *shown;
+    int rc;
 
     if (json_array_size(array) != 2 || !left || !right || !*left || !*right)
-        return wrong(r, err, "expected two tokens, found", "another type", 12);
-    return take_pair(r,
-                     &(struct pair_text){left, right, (int64_t) strlen(left),
-                                         (int64_t) strlen(right)},
-                     left, (int64_t) strlen(left), err);
+        return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                              "%s: %s %" PRId64
+                              ": expected two tokens, found another type",
+                              r->path, r->unit, r->line);
+    shown = mtlm_sprintf("%s %s", left, right);
+    rc = take_pair(r,
+                   &(struct pair_text){left, right, (int64_t) strlen(left),
+                                       (int64_t) strlen(right)},
+                   shown, (int64_t) strlen(shown), err);
+    free(shown);
+    return rc;
 }
 
 int mtlm_merges_take_json(struct mtlm_merges *merges,

@@ -327,12 +327,12 @@ static int take_wordpiece(struct json_reader *r,
     const json_t *longest =
         json_object_get(r->model, "max_input_chars_per_word");
 
-    if ((prefix && strcmp(prefix, "##") != 0)
-        || (unknown && strcmp(unknown, "[UNK]") != 0))
-        return refuse(
-            r, "model", "the prefix ## and the unk_token [UNK]",
-            prefix ? json_object_get(r->model, "continuing_subword_prefix")
-                   : json_object_get(r->model, "unk_token"));
+    if (prefix && strcmp(prefix, "##") != 0)
+        return refuse(r, "model.continuing_subword_prefix", "the prefix ##",
+                      json_object_get(r->model, "continuing_subword_prefix"));
+    if (unknown && strcmp(unknown, "[UNK]") != 0)
+        return refuse(r, "model.unk_token", "[UNK]",
+                      json_object_get(r->model, "unk_token"));
     rules->longest = longest ? json_integer_value(longest) : 100;
     if (rules->longest < 1 || rules->longest > MTLM_WORDPIECE_LONGEST)
         return refuse(r, "model.max_input_chars_per_word",

@@ -14,6 +14,8 @@
 #include <cmocka.h>
 
 #include "models/text/gpt2_bpe.h"
+#include "models/text/merges.h"
+#include "models/text/tokenizer_json.h"
 #include "models/text/wordpiece.h"
 #include "runtime/base/memory.h"
 #include "tests/models/files.h"
@@ -97,6 +99,62 @@ static void test_any_bytes_come_back(void **state)
     }
     mtlm_word_cache_destroy(cache);
     mtlm_tokenizer_close(tokenizer);
+}
+
+/* Merges of newer tokenizer.json are arrays. */
+static void test_a_wrong_merge_is_shown_whole(void **state)
+{
+    static const struct {
+        const char *merges, *sentence;
+    } cases[] = {
+        {"[[\"a\", \"b\"], [\"b\", \"a\"]]",
+         "f: merge 2: the vocabulary has no token for the pair \"b\\x20a\""},
+        {"[[\"a\", \"b\"], [\"a\", \"b\"]]",
+         "f: merge 2: a merge before it has the same pair \"a\\x20b\""},
+        {"[[1, \"b\"]]", "f: merge 1: expected two tokens, found another type"},
+    };
+    json_t *tokens = json_loads("{\"a\": 0, \"b\": 1, \"ab\": 2}", 0, NULL);
+    struct mtlm_vocabulary vocabulary = {0};
+    struct mtlm_error err;
+
+    (void) state;
+    assert_int_equal(mtlm_vocabulary_take_json(&vocabulary, tokens, "f", &err),
+                     0);
+    for (int i = 0; i < 3; i++) {
+        json_t *list = json_loads(cases[i].merges, 0, NULL);
+        struct mtlm_merges merges;
+
+        assert_int_equal(
+            mtlm_merges_take_json(&merges, &vocabulary, list, "f", &err), -1);
+        assert_string_equal(err.text, cases[i].sentence);
+        json_decref(list);
+    }
+    mtlm_vocabulary_free(&vocabulary);
+    json_decref(tokens);
+}
+
+/* The refusal names the value that is wrong, not one beside it. */
+static void test_another_rule_of_wordpiece_is_named(void **state)
+{
+    static const struct {
+        const char *file, *sentence;
+    } cases[] = {
+        {"{\"model\": {\"type\": \"WordPiece\", "
+         "\"continuing_subword_prefix\": \"##\", \"unk_token\": \"<unk>\"}}",
+         "model.unk_token: expected [UNK], found \"\"<unk>\"\""},
+        {"{\"model\": {\"type\": \"WordPiece\", "
+         "\"continuing_subword_prefix\": \"@@\", \"unk_token\": \"[UNK]\"}}",
+         "model.continuing_subword_prefix: expected the prefix ##, found "
+         "\"\"@@\"\""},
+    };
+    struct mtlm_error err;
+
+    (void) state;
+    for (int i = 0; i < 2; i++) {
+        files_write("words.json", cases[i].file, strlen(cases[i].file));
+        assert_null(mtlm_tokenizer_json_open(files_path("words.json"), &err));
+        assert_non_null(strstr(err.text, cases[i].sentence));
+    }
 }
 
 /* The most that this process ever held, MiB. */
@@ -208,6 +266,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_bytes_come_back),
+        cmocka_unit_test(test_a_wrong_merge_is_shown_whole),
+        cmocka_unit_test(test_another_rule_of_wordpiece_is_named),
         cmocka_unit_test(test_lines_without_merges_take_no_memory),
         cmocka_unit_test(test_what_samples_know_of_wordpiece),
         cmocka_unit_test(test_the_hash_tells_tokenizers_apart),

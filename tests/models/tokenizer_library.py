@@ -164,6 +164,7 @@ def check_refusals():
             (put("model", "merges", ["a"]), "merge 1: expected two tokens"),
             (put("model", "merges", [["a", "b", "c"]]), "merge 1: expected two"),
             (put("model", "merges", [["a", "zzzz"]]), "merge 1: the vocabulary"),
+            (put("model", "merges", [[7, "a"]]), "tokens, found another type"),
             (put("model", "vocab", []), "model.vocab: expected an object"),
             (put("model", "vocab", "a", 7), "both have number 7"),
             (put("normalizer", {"type": "NFC"}), "normalizer: expected none"),
@@ -181,7 +182,10 @@ def check_refusals():
     for change, words in (
             (put("normalizer", {"type": "Lowercase"}), "expected BertNorm"),
             (put("pre_tokenizer", {"type": "Whitespace"}), "BertPreTokenizer"),
-            (put("model", "continuing_subword_prefix", "@@"), "the prefix ##"),
+            (put("model", "continuing_subword_prefix", "@@"),
+             "model.continuing_subword_prefix: expected the prefix ##, found"),
+            (put("model", "unk_token", "<unk>"),
+             "model.unk_token: expected [UNK], found"),
             (put("model", "max_input_chars_per_word", 201), "from 1 to 200")):
         refused("lower", change, words)
     base.refuse("no file", "nothing/tokenizer.json: No such file",
