@@ -392,6 +392,21 @@ int mtlm_job_checkpoint_check(struct mtlm_job *job, struct mtlm_error *err)
     return place_iterations(job, err);
 }
 
+/* Says what the learning rate counts where the saved run counted otherwise. */
+static void print_clock(const struct mtlm_job *job)
+{
+    if (!job->load_path || !mtlm_job_checkpoint_loads_moments(job))
+        return;
+    if (mtlm_checkpoint_batch_change(job) != 1)
+        printf("the batch was another: the learning rate goes on by "
+               "iterations\n");
+    else if (mtlm_json_file_text(job->loaded.options,
+                                 mtlm_option_name(MTLM_OPT_TRAIN_SAMPLES))
+             && !mtlm_options_given(&job->options, MTLM_OPT_TRAIN_SAMPLES))
+        printf("the saved run counted samples: the learning rate goes on by "
+               "samples\n");
+}
+
 void mtlm_job_checkpoint_print(const struct mtlm_job *job)
 {
     const struct mtlm_options *o = &job->options;
@@ -412,10 +427,7 @@ void mtlm_job_checkpoint_print(const struct mtlm_job *job)
                o->seed);
     if (o->eval_only)
         return;
-    if (job->load_path && mtlm_job_checkpoint_loads_moments(job)
-        && mtlm_checkpoint_batch_change(job) != 1)
-        printf("the batch was another: the learning rate goes on by "
-               "iterations\n");
+    print_clock(job);
     if (!o->save_dir)
         printf("checkpoints: none, the weights are lost when the run ends "
                "(--save DIR keeps them)\n");

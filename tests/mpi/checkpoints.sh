@@ -87,6 +87,9 @@ well 1 "${run[@]}" --global-batch-size 8 --save w --exit-interval 2
 well 1 "${run[@]}" --global-batch-size 4 --load w
 [ "$(losses out | wc -l)" -eq 2 ] || fail "other batches: $(cat out)"
 grep -q 'consumed samples: *24 ' out || fail "other batches: $(cat out)"
+# Of 16 samples in 2 iterations, the rate goes on from the 16.
+well 1 "${small[@]}" --num-layers 2 --train-iters 3 --global-batch-size 4 --load w
+grep -q '^the saved run counted samples' out || fail "samples, then iterations: $(cat out)"
 # Of 8 iterations 4 are left.  Half the batch leaves the learning rate where it
 # would be: halfway down.
 rates() {
