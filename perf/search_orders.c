@@ -6,9 +6,11 @@
 
 #include "config.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "graph/order/best.h"
@@ -227,6 +229,10 @@ int main(int argc, char **argv)
     struct counts counts = {0};
     struct setting s;
 
+    if (argc > 1 && !file) {
+        fprintf(stderr, "search_orders: %s: %s\n", argv[1], strerror(errno));
+        return 2;
+    }
     if (!file || fscanf(file, "%*[^\n]\n") == EOF || every < 1) {
         fprintf(stderr, "usage: search_orders FILE [EVERY]\n");
         return 2;

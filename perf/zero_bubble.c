@@ -47,6 +47,10 @@ int main(int argc, char **argv)
     const int most = argc > 1 ? atoi(argv[1]) : ZERO_BUBBLE_MOST;
     struct zero_bubble_best best[MOST_SETTINGS][2];
 
+    if (most < 1) {
+        fprintf(stderr, "zero_bubble: '%s' is no number of ranks\n", argv[1]);
+        return 2;
+    }
     mtlm_standard_output_start();
     printf("| model, p, m | 1F1B published | ours | ZB-1p published | ours, "
            "memory p | by | ZB-2p published | ours, memory 2p | by |\n"
