@@ -17,6 +17,7 @@
 #include "launch/options/options_schedule.h"
 #include "launch/options/options_simulate.h"
 #include "launch/plan/layout_table.h"
+#include "launch/plan/order_fit.h"
 #include "launch/plan/step.h"
 #include "launch/simulate/folded_run.h"
 #include "launch/simulate/further_microbatch.h"
@@ -207,6 +208,57 @@ static double whole_memory(const struct mtlm_program_config *config)
     return most;
 }
 
+/* Returns whether the first rank fits: much faster to find than for all. */
+static bool first_rank_fits(const struct search *s,
+                            const struct mtlm_program_config *config)
+{
+    const struct mtlm_plan plan = mtlm_outline_stage(config, 0, 0);
+
+    return mtlm_plan_gpu_bytes(&plan) <= s->hosts->available;
+}
+
+/* Returns whether a run would take config's order: within --act-mem, and on the
+ * first rank within the memory of a device. */
+static bool order_fits(const struct search *s,
+                       const struct mtlm_program_config *config)
+{
+    struct mtlm_error ignored;
+
+    if (config->act_mem > 0
+        && (mtlm_order_fit_act_mem(s->options, config, &ignored) < 0
+            || mtlm_ring_check(config, &ignored) < 0))
+        return false;
+    return first_rank_fits(s, config);
+}
+
+/* Sets the seconds of the layout, and raises its memory to that of config,
+ * which has all microbatches of an iteration, or some.  phased: of
+ * mtlm_further_microbatch_seconds().  Returns false if the layout does not
+ * fit. */
+static bool evaluate_config(const struct search *s,
+                            const struct mtlm_program_config *config,
+                            int64_t microbatches, bool phased,
+                            struct mtlm_layout_found *f)
+{
+    struct mtlm_folded_run run = mtlm_folded_run_create(config, s->cluster);
+    bool fits;
+
+    f->memory_bytes = fmax(f->memory_bytes, mtlm_folded_run_memory(&run));
+    fits = f->memory_bytes <= s->hosts->available;
+    if (fits) {
+        mtlm_folded_run_evaluate(&run,
+                                 s->options->transport == MTLM_USE_SERIAL);
+        f->seconds = 1e-9 * run.execution.makespan_ns;
+        if (!f->whole)
+            f->seconds += (microbatches - config->microbatches)
+                          * mtlm_further_microbatch_seconds(
+                              &run.execution, &config->layout,
+                              config->microbatches, phased);
+    }
+    mtlm_folded_run_free(&run);
+    return fits;
+}
+
 /* Sets memory and seconds of the layout.  whole: simulates all microbatches.
  * Returns false if the layout does not fit. */
 static bool simulate_config(const struct search *s,
@@ -219,52 +271,38 @@ static bool simulate_config(const struct search *s,
     /* For mtlm_further_microbatch_seconds(). */
     const int64_t few = mtlm_round_up(FEW_MICROBATCHES, 3 * f->pp);
     struct mtlm_box_order order;
-    struct mtlm_folded_run run;
-    double memory = 0;
     bool fits;
 
     f->whole = whole || f->tasks <= MANY_TASKS || m <= few;
-    if (!f->whole && phased)
-        memory = whole_memory(&config);
+    f->memory_bytes = !f->whole && phased ? whole_memory(&config) : 0;
     if (!f->whole)
         config.microbatches = few;
     if (published) {
         order = mtlm_order_build(published, &config);
         config.order = &order;
     }
-    run = mtlm_folded_run_create(&config, s->cluster);
-    f->memory_bytes = fmax(memory, mtlm_folded_run_memory(&run));
-    fits = f->memory_bytes <= s->hosts->available;
-    if (fits) {
-        mtlm_folded_run_evaluate(&run,
-                                 s->options->transport == MTLM_USE_SERIAL);
-        f->seconds = 1e-9 * run.execution.makespan_ns;
-        if (!f->whole)
-            f->seconds += (m - config.microbatches)
-                          * mtlm_further_microbatch_seconds(
-                              &run.execution, &config.layout,
-                              config.microbatches, phased);
-    }
-    mtlm_folded_run_free(&run);
+    fits = (!published || order_fits(s, &config))
+           && evaluate_config(s, &config, m, phased, f);
     if (published)
         mtlm_order_free(&order);
     return fits;
 }
 
-/* Sets the windows that a run of the layout would take. */
-static void choose_window(const struct search *s, struct mtlm_layout_found *f)
+/* Returns the windows that a run of the layout would take. */
+static double window_of(const struct search *s,
+                        const struct mtlm_layout_found *f)
 {
     struct mtlm_layout_found unset = *f;
     struct mtlm_wish wish;
 
     unset.window = 0;
     wish = wish_of(s, &unset);
-    f->window =
-        mtlm_choose_window(&wish, s->hosts, f->tp, f->pp, f->micro_batch);
+    return mtlm_choose_window(&wish, s->hosts, f->tp, f->pp, f->micro_batch);
 }
 
 /* Sets seconds and memory of the layout.  Returns false if the layout does not
- * fit: by the sizes alone, by its first stage, or by another one. */
+ * fit: by the sizes alone, by its first stage, or by another one.  An order
+ * may need less than the windows here: simulate_config() asks then. */
 static bool simulate_layout(const struct search *s, bool whole,
                             struct mtlm_layout_found *f)
 {
@@ -272,19 +310,17 @@ static bool simulate_layout(const struct search *s, bool whole,
     const struct mtlm_stage_cost machine = {
         .cluster = s->cluster, .stretch = 1, .slow_rank = -1};
     struct mtlm_stage_times times;
-    struct mtlm_plan plan;
     struct mtlm_error err;
     bool fits = false;
 
     if (mtlm_plan_lower_bound(&config, true) > s->hosts->available)
         return false;
-    choose_window(s, f);
+    f->window = window_of(s, f);
     config = config_of(s, f);
     mtlm_activation_memory_measure(&config);
     mtlm_stage_cost_take(&machine, &config, &times); /* for windows */
-    plan = mtlm_outline_stage(&config, 0, 0);
     if (mtlm_ring_check(&config, &err) == 0
-        && mtlm_plan_gpu_bytes(&plan) <= s->hosts->available) {
+        && (order_of(s, &config) || first_rank_fits(s, &config))) {
         f->tasks = mtlm_simulate_size_tasks(&config);
         fits = simulate_config(s, config, whole, f);
     }
@@ -293,18 +329,21 @@ static bool simulate_layout(const struct search *s, bool whole,
     return fits;
 }
 
-/* Whether a simulated layout differs in less recomputation only: that one is
- * faster. */
+/* Returns whether a simulated layout differs in less recomputation only: that
+ * one is faster.  A limit of activations, or of memory, may narrow its
+ * windows. */
 static bool is_known_slower(const struct search *s,
                             const struct mtlm_layout_found *f)
 {
+    if (s->wish->config.act_mem > 0)
+        return false;
     for (int i = 0; i < s->result.n; i++) {
         const struct mtlm_layout_found *x = &s->result.found[i];
 
         if (x->tp == f->tp && x->pp == f->pp
             && x->virtual_stages == f->virtual_stages
             && x->micro_batch == f->micro_batch
-            && x->granularity < f->granularity)
+            && x->granularity < f->granularity && x->window == window_of(s, f))
             return true;
     }
     return false;
