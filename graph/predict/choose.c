@@ -279,8 +279,10 @@ static bool is_possible(const struct mtlm_wish *wish, int ranks, int shared,
 bool mtlm_choose_any(const struct mtlm_wish *wish, int ranks)
 {
     const struct mtlm_model *model = &wish->config.model;
-    /* A rank has a head at least, and a layer. */
-    const int most = fmin(ranks, (double) model->num_heads * model->num_layers);
+    const int64_t stages =
+        mtlm_stage_wish_most_ranks(&wish->stages, model->num_layers);
+    /* A rank has a head at least, and a stage. */
+    const int most = fmin(ranks, (double) model->num_heads * stages);
 
     for (int shared = 1; shared <= most; shared++)
         for (int t = 1; t <= most_tensor_parallel(wish, ranks, shared); t++)

@@ -38,3 +38,9 @@ int mtlm_stage_wish_chunks(const struct mtlm_stage_wish *wish,
         return 0;
     return (wish->layers || v * pp <= num_layers) && v <= INT_MAX ? v : 0;
 }
+
+int64_t mtlm_stage_wish_most_ranks(const struct mtlm_stage_wish *wish,
+                                   int64_t num_layers)
+{
+    return wish->layers ? wish->n : num_layers;
+}

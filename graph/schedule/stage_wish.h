@@ -25,4 +25,9 @@ struct mtlm_stage_wish {
 int mtlm_stage_wish_chunks(const struct mtlm_stage_wish *wish,
                            int64_t num_layers, int pp);
 
+/* Returns the most pipeline ranks that can share num_layers layers.  The stages
+ * of a list may have none. */
+int64_t mtlm_stage_wish_most_ranks(const struct mtlm_stage_wish *wish,
+                                   int64_t num_layers);
+
 #endif /* MTLM_GRAPH_STAGE_WISH_H */

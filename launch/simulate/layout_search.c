@@ -165,9 +165,11 @@ static void list_layouts(struct search *s)
 {
     const int ranks = s->hosts->ranks;
     const struct mtlm_model *model = &s->wish->config.model;
+    const int64_t most =
+        mtlm_stage_wish_most_ranks(&s->wish->stages, model->num_layers);
 
     for (int t = 1; t <= ranks && t <= model->num_heads; t++)
-        for (int p = 1; ranks % t == 0 && p <= model->num_layers; p++)
+        for (int p = 1; ranks % t == 0 && p <= most; p++)
             if (ranks / t % p == 0)
                 add_virtual_stages(s,
                                    (struct mtlm_layout_found){

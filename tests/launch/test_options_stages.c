@@ -165,8 +165,7 @@ static void test_stages_have_the_layers_they_are_given(void **state)
 
 static void test_more_stages_than_layers_are_refused(void **state)
 {
-    const struct mtlm_hosts hosts = {
-        .ranks = 3, .per_host = 3, .available = 1e12};
+    struct mtlm_hosts hosts = {.ranks = 3, .per_host = 3, .available = 1e12};
     struct mtlm_wish wish;
     struct mtlm_choice choice;
 
@@ -193,6 +192,16 @@ static void test_more_stages_than_layers_are_refused(void **state)
     assert_int_equal(error.code, MTLM_EXIT_USAGE);
     assert_non_null(strstr(error.text, "10 layers for pipeline stages (4 on "
                                        "each rank), "));
+    /* A list may have more stages than layers: each of 4 is on up to 4 ranks.
+     */
+    hosts.ranks = 17;
+    accepts("--model gpt-tiny --num-layers 2 --global-batch-size 1 " V
+            "1 --stage-layers 0,1,1,0");
+    wish = mtlm_layout_choice_wish(&options, 1);
+    assert_int_equal(
+        mtlm_layout_choice_make(&options, &wish, &hosts, &choice, NULL, &error),
+        -1);
+    assert_string_equal(strrchr(error.text, ' '), " 16");
     /* Unless no number of them is enough. */
     refuses(TEN V "11", "--num-layers 10 cannot fill "
                         "--num-virtual-stages-per-pipeline-rank 11 stages");

@@ -167,12 +167,28 @@ static void test_an_order_needs_no_more_than_its_slots(void **state)
     }
 }
 
+/* The first and the last stage may have no layer. */
+static void test_stages_may_be_more_than_layers(void **state)
+{
+    char *text;
+
+    (void) state;
+    write_machine(1);
+    text = simulated(machine, PIPELINE("2") PLAIN "--stage-layers 0,1,1,0");
+    if (!text)
+        fail_msg("%s", error.text);
+    assert_says(text, "tensor 1 x pipeline 4 x data 1 = 4 ranks");
+    assert_says(text, "\nFastest layouts, of 1 weighed and 1 simulated;");
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_order_keeps_to_the_limit),
         cmocka_unit_test(test_recomputation_may_be_faster),
         cmocka_unit_test(test_an_order_needs_no_more_than_its_slots),
+        cmocka_unit_test(test_stages_may_be_more_than_layers),
     };
 
     return cmocka_run_group_tests(tests, make_machine, remove_machine);
