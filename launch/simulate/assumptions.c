@@ -80,16 +80,25 @@ static void print_order(const struct mtlm_prediction *p,
                 p->policy);
 }
 
+/* Says which noise counts: of draws, and of a file. */
 static void print_noise(const struct mtlm_options *options, FILE *out)
 {
-    if (mtlm_noise_is_any(&options->jitter))
-        fprintf(out,
-                "  noise          one draw, by --seed %" PRId64
-                "; a pass takes "
-                "as long as on its slowest tensor-parallel rank, the iteration "
-                "as in its slowest replica; a search for a layout has no "
-                "noise\n",
-                options->seed);
+    struct mtlm_noise drawn = options->jitter;
+    const bool table = drawn.table != NULL;
+
+    if (!mtlm_noise_is_any(&options->jitter))
+        return;
+    drawn.table = NULL;
+    fputs("  noise          ", out);
+    if (mtlm_noise_is_any(&drawn))
+        fprintf(out, "one draw, by --seed %" PRId64 "%s", options->seed,
+                table ? ", and " : "");
+    if (table)
+        fprintf(out, "iteration 0 of %s", options->jitter_file);
+    fputs("; a pass takes as long as on its slowest tensor-parallel rank, the "
+          "iteration as in its slowest replica; a search for a layout has no "
+          "noise\n",
+          out);
 }
 
 /* Says which attention counts. */

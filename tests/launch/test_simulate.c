@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <jansson.h>
@@ -298,6 +299,47 @@ static void test_noise_is_of_the_slowest(void **state)
     }
 }
 
+/* F, B and W take 50 ms each, times 2, 3 and 4. */
+static void test_a_file_of_noise_gives_its_iteration_0(void **state)
+{
+    char factors[] = "/tmp/mtlm-test.XXXXXX";
+    FILE *file = fdopen(mkstemp(factors), "w");
+    char *line = mtlm_sprintf(
+        "--model gpt-tiny --num-layers 8 --seq-length 32 --seed 7 "
+        "--micro-batch-size 1 --global-batch-size 1 --world-size 1 "
+        "--tensor-model-parallel-size 1 --pipeline-model-parallel-size 1 "
+        "--jitter-file %s",
+        factors);
+    char *both = mtlm_sprintf("%s --jitter 0.1", line);
+    char *text = mtlm_sprintf("\n  noise          iteration 0 of %s; a pass "
+                              "takes as long ",
+                              factors);
+    char *drawn = mtlm_sprintf("\n  noise          one draw, by --seed 7, and "
+                               "iteration 0 of %s; a pass takes as long ",
+                               factors);
+    char *said;
+
+    (void) state;
+    assert_non_null(file);
+    fputs("iteration,replica,stage,microbatch,pass,factor\n"
+          "0,0,0,0,F,2\n0,0,0,0,B,3\n0,0,0,0,W,4\n"
+          "1,0,0,0,F,1\n1,0,0,0,B,1\n1,0,0,0,W,1\n",
+          file);
+    fclose(file);
+    near(seconds_of("uniform", line), 0.05 * (2 + 3 + 4), 1e-6);
+    said = text_of("uniform", line);
+    assert_says(said, text);
+    free(said);
+    said = text_of("uniform", both);
+    assert_says(said, drawn);
+    free(said);
+    unlink(factors);
+    free(drawn);
+    free(text);
+    free(both);
+    free(line);
+}
+
 /* Returns schedule.csv of those microbatches; the caller frees the text.  The
  * name of the trace is free again. */
 static char *schedule_of(const char *microbatches)
@@ -400,6 +442,7 @@ int main(void)
         cmocka_unit_test(test_rates_follow_from_the_time),
         cmocka_unit_test(test_idle_time_is_shared_out_whole),
         cmocka_unit_test(test_noise_is_of_the_slowest),
+        cmocka_unit_test(test_a_file_of_noise_gives_its_iteration_0),
         cmocka_unit_test(test_the_table_says_all),
         DIR_TEST(test_a_window_has_the_times_of_the_whole),
         DIR_TEST(test_a_trace_counts_such_W_as_B),
