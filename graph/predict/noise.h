@@ -50,7 +50,8 @@ struct mtlm_noise_pass {
     int64_t iteration; /* from 0 */
     int replica, peer; /* dp_rank, tp_rank */
     int stage;         /* virtual stage in the whole model */
-    int microbatch;    /* -1: of the whole iteration */
+    int microbatch;    /* -1: of the whole iteration, without noise but the
+                        * rank's */
     enum mtlm_phase phase;
 };
 
@@ -66,7 +67,7 @@ struct mtlm_noise_draws {
 bool mtlm_noise_is_any(const struct mtlm_noise *noise);
 
 /* Returns the lognormal part of a pass, times its transient, times the factor
- * of the table. */
+ * of the table; 1 for what a stage runs once per iteration. */
 double mtlm_noise_of_pass(const struct mtlm_noise *noise, uint64_t seed,
                           const struct mtlm_noise_pass *pass);
 
