@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "launch/options/options_layout.h"
+#include "launch/options/options_stages.h"
 
 bool mtlm_options_layout_is_free(const struct mtlm_options *options)
 {
@@ -95,6 +96,7 @@ int mtlm_options_layout_check(const struct mtlm_options *options, int ranks,
 {
     const int64_t t = options->tensor_parallel;
     const int64_t p = mtlm_options_pipeline_ranks(options);
+    const struct mtlm_stage_wish stages = mtlm_options_stages_wish(options);
     char other[96] = "";
 
     if (ranks % (t * p) == 0)
@@ -107,7 +109,9 @@ int mtlm_options_layout_check(const struct mtlm_options *options, int ranks,
             "which is not a multiple; %s %" PRId64,
             t, ranks, mtlm_options_asks_ranks(options),
             ranks < t ? t : ranks / t * t);
-    if (ranks % t == 0 && ranks / t <= options->model.num_layers
+    if (ranks % t == 0
+        && ranks / t
+               <= mtlm_stage_wish_most_ranks(&stages, options->model.num_layers)
         && !options->schedule_file)
         snprintf(other, sizeof(other),
                  " or give --pipeline-model-parallel-size %" PRId64, ranks / t);

@@ -131,14 +131,16 @@ static void keep_most(struct trial *t, int layers, int inputs)
 /* ---- gradients, weights, inputs ---- */
 
 /* Returns the pipeline ranks of a free layout: all ranks, if each has a
- * layer. */
+ * stage. */
 static int pipeline_of(const struct mtlm_wish *wish, int ranks)
 {
+    const int64_t layers = wish->config.model.num_layers;
+    const int64_t most = mtlm_stage_wish_most_ranks(&wish->stages, layers);
     int pp = ranks / wish->config.layout.tp;
 
     while (pp > 1
-           && (pp > wish->config.model.num_layers
-               || ranks / wish->config.layout.tp % pp))
+           && (pp > most || ranks / wish->config.layout.tp % pp
+               || mtlm_stage_wish_chunks(&wish->stages, layers, pp) == 0))
         pp--;
     return pp;
 }

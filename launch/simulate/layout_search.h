@@ -14,27 +14,14 @@
 
 #include <stdio.h>
 
-#include "graph/predict/choose.h"
-#include "launch/options/options.h"
-
-struct mtlm_layout_found {
-    int tp, pp, dp, virtual_stages;
-    int64_t micro_batch;
-    int granularity;     /* of struct mtlm_recompute */
-    double estimated_s;  /* of an iteration */
-    double seconds;      /* of an iteration, simulated */
-    double window;       /* alpha; 0: not yet chosen */
-    bool whole;          /* with all microbatches */
-    bool unlike;         /* tensor-parallel groups on the hosts */
-    int64_t samples;     /* of an iteration */
-    double tasks;        /* of an iteration, on all evaluated ranks */
-    double memory_bytes; /* of the fullest device */
-};
+#include "launch/simulate/layout_list.h"
 
 struct mtlm_layout_search {
     struct mtlm_layout_found *found; /* [n] simulated ones, fastest first */
     int n;
     int weighed; /* layouts that the ranks can have */
+    /* Of the first layout that --act-mem refused; MTLM_EXIT_OK: none. */
+    struct mtlm_error refusal;
 };
 
 /* Simulates layouts of hosts->ranks ranks on the cluster.  The wish says what

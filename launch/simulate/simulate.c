@@ -178,6 +178,12 @@ static int search_layout(struct simulation *s, struct mtlm_error *err)
     if (s->search.weighed == 0)
         return mtlm_layout_choice_make(o, &s->wish, &s->hosts, &s->choice, NULL,
                                        err);
+    if (s->search.refusal.code != MTLM_EXIT_OK) {
+        *err = s->search.refusal;
+        return mtlm_error_prefix(
+            err, "none of %d layouts on %d rank%s keeps to --act-mem",
+            s->search.weighed, s->hosts.ranks, mtlm_plural(s->hosts.ranks));
+    }
     return mtlm_error_set(
         err, MTLM_EXIT_RESOURCE,
         "none of %d layouts of %s on %d rank%s fits into the "

@@ -309,10 +309,11 @@ static void compare_rows(const char *text, const char *line)
 /* Schedules that keep all microbatches, of which a search simulates a part. */
 static void test_a_search_counts_all_microbatches(void **state)
 {
-    static const char *const schedules[] = {"gpipe", "breadth-first"};
+    static const char *const schedules[] = {"gpipe", "breadth-first",
+                                            "gpipe --schedule-mode strict"};
 
     (void) state;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         char *line = mtlm_sprintf(
             "--model gpt-3.6b --fp16 --world-size 32 --global-batch-size 1024 "
             "--schedule %s",
