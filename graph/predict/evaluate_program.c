@@ -90,15 +90,13 @@ static int *find_task(struct tasks *tasks, size_t i)
     return &tasks->task[i];
 }
 
-/* Returns the lane in which the item takes its turn; NONE: it takes none. */
+/* Returns the lane in which the collective takes its turn. */
 static int turn_of(struct builder *b, const struct mtlm_item *item)
 {
     const enum mtlm_turns turns = b->job->turns;
     int *turn =
         &b->rank[b->at].turn[turns == MTLM_TURNS_ALL ? 0 : item->node->lane];
 
-    if (turns == MTLM_TURNS_NONE)
-        return NONE;
     if (*turn == NONE)
         *turn = mtlm_simulator_lane(b->sim, 1);
     return *turn;
@@ -125,8 +123,7 @@ static int collective_task(struct builder *b, const struct mtlm_item *item,
         b->missing += members - 1;
     } else {
         b->missing--;
-        if (turn != NONE)
-            mtlm_simulator_also(b->sim, *task, turn);
+        mtlm_simulator_also(b->sim, *task, turn);
     }
     return *task;
 }

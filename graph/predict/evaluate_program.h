@@ -10,7 +10,6 @@
 
 /* How many collectives a rank takes part in at a time. */
 enum mtlm_turns {
-    MTLM_TURNS_NONE, /* any number, each at its full rate */
     MTLM_TURNS_LANE, /* one of each lane, like the calls of an NCCL
                       * communicator: together they have the rate of one */
     MTLM_TURNS_ALL,  /* one: transport "serial" */

@@ -31,7 +31,7 @@ void mtlm_collective_plan_create(struct mtlm_collective_plan *plan,
         .iterations = 1,
         .seconds = mtlm_pipeline_programs_seconds,
         .arg = &p,
-        .turns = serial ? MTLM_TURNS_ALL : MTLM_TURNS_NONE});
+        .turns = serial ? MTLM_TURNS_ALL : MTLM_TURNS_LANE});
     plan->order = mtlm_execution_collectives(
         &run, program->config.layout.pp_rank, 0, &plan->n);
     plan->microbatch = mtlm_calloc(plan->n, sizeof(*plan->microbatch));

@@ -79,7 +79,7 @@ static void test_a_rank_takes_as_long_as_its_nodes(void **state)
     const struct mtlm_program_config config = small_config(1, 1, 3);
     struct small_ranks ranks = small_ranks_create(&config);
     struct mtlm_execution e =
-        run(&ranks, 1, (struct times){.computation = 1e-3}, MTLM_TURNS_NONE);
+        run(&ranks, 1, (struct times){.computation = 1e-3}, MTLM_TURNS_LANE);
 
     (void) state;
     assert_int_equal(e.makespan_ns,
@@ -96,7 +96,7 @@ static void test_messages_take_their_time_on_the_way(void **state)
         const struct mtlm_program_config config = small_config(1, pp, 1);
         struct small_ranks ranks = small_ranks_create(&config);
         struct mtlm_execution e =
-            run(&ranks, 1, (struct times){.send = 0.5}, MTLM_TURNS_NONE);
+            run(&ranks, 1, (struct times){.send = 0.5}, MTLM_TURNS_LANE);
 
         assert_int_equal(e.makespan_ns, 2 * (pp - 1) * INT64_C(500000000));
         mtlm_execution_free(&e);
@@ -104,13 +104,12 @@ static void test_messages_take_their_time_on_the_way(void **state)
     }
 }
 
-/* Collectives of one microbatch follow one another; those of three are under
- * way together, or one by one. */
-static void test_collectives_pass_together_or_one_by_one(void **state)
+/* Tensor-parallel collectives pass one by one. */
+static void test_collectives_of_a_lane_pass_one_by_one(void **state)
 {
     struct mtlm_program_config config = small_config(2, 1, 3);
     struct small_ranks ranks;
-    struct mtlm_execution together, lane, serial;
+    struct mtlm_execution lane, serial;
     int64_t one;
 
     (void) state;
@@ -118,15 +117,10 @@ static void test_collectives_pass_together_or_one_by_one(void **state)
     ranks = small_ranks_create(&config);
     one = count(&ranks, MTLM_CLASS_COLLECTIVE) * INT64_C(1000000);
     assert_true(one > 0);
-    together =
-        run(&ranks, 1, (struct times){.collective = 1e-3}, MTLM_TURNS_NONE);
     lane = run(&ranks, 1, (struct times){.collective = 1e-3}, MTLM_TURNS_LANE);
     serial = run(&ranks, 1, (struct times){.collective = 1e-3}, MTLM_TURNS_ALL);
-    assert_true(together.makespan_ns >= one / 2);
-    assert_true(together.makespan_ns < 2 * one);
     assert_int_equal(lane.makespan_ns, 3 * one);
     assert_int_equal(serial.makespan_ns, 3 * one);
-    mtlm_execution_free(&together);
     mtlm_execution_free(&lane);
     mtlm_execution_free(&serial);
     small_ranks_destroy(&ranks);
@@ -156,7 +150,7 @@ static void test_links_of_a_chain_start_one_after_another(void **state)
     ranks = small_ranks_create(&config);
     nodes = count(&ranks, MTLM_CLASS_COMPUTE)
             + count(&ranks, MTLM_CLASS_COLLECTIVE);
-    free = run(&ranks, 1, times, MTLM_TURNS_NONE);
+    free = run(&ranks, 1, times, MTLM_TURNS_LANE);
     chain = mtlm_evaluate_program(&(struct mtlm_evaluate_program){
         .program = (const struct mtlm_program *const *) ranks.program,
         .n = ranks.n,
@@ -382,7 +376,7 @@ static void test_transfers_go_in_program_order(void **state)
     (void) state;
     config.offload = MTLM_OFFLOAD_OPTIMIZER;
     ranks = small_ranks_create(&config);
-    e = run(&ranks, 1, times, MTLM_TURNS_NONE);
+    e = run(&ranks, 1, times, MTLM_TURNS_LANE);
     for (int i = 0; i < e.n && e.node[i].start_ns < 3000000; i++) {
         const struct mtlm_executed *x = &e.node[i];
 
@@ -403,7 +397,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_rank_takes_as_long_as_its_nodes),
         cmocka_unit_test(test_messages_take_their_time_on_the_way),
-        cmocka_unit_test(test_collectives_pass_together_or_one_by_one),
+        cmocka_unit_test(test_collectives_of_a_lane_pass_one_by_one),
         cmocka_unit_test(test_links_of_a_chain_start_one_after_another),
         cmocka_unit_test(test_ranks_that_do_the_same_need_not_be_there),
         cmocka_unit_test(test_a_folded_job_runs_as_the_whole_one),
