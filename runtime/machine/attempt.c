@@ -36,7 +36,9 @@ int mtlm_attempt(void (*attempt)(void *), void *context, int seconds)
     int status = 0;
 
     /* The kernel forgets the children of a parent that ignores SIGCHLD. */
-    sigaction(SIGCHLD, &usual, &before);
+    sigaction(SIGCHLD, NULL, &before);
+    if (before.sa_handler == SIG_IGN || (before.sa_flags & SA_NOCLDWAIT))
+        sigaction(SIGCHLD, &usual, NULL);
     ended = child = fork();
     if (child == 0) {
         start_child(seconds);
@@ -54,9 +56,8 @@ int mtlm_attempt(void (*attempt)(void *), void *context, int seconds)
 
 int mtlm_attempt_refused(const char *what, struct mtlm_error *err)
 {
-    return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
-                          "no process starts to try %s: %s", what,
-                          strerror(errno));
+    return mtlm_error_set(err, MTLM_EXIT_RESOURCE, "no process can try %s: %s",
+                          what, strerror(errno));
 }
 
 /* A process with a limit has no fine clock: Linux counts its time in ticks. */

@@ -13,7 +13,7 @@ enum { MTLM_ATTEMPT_PATIENCE = 30 };
  * as many in all (SIGALRM). */
 int mtlm_attempt(void (*attempt)(void *), void *context, int seconds);
 
-/* The error of an attempt without a child: "no process starts to try WHAT", and
+/* The error of an attempt without a child: "no process can try WHAT", and
  * what errno says.  Returns -1. */
 int mtlm_attempt_refused(const char *what, struct mtlm_error *err);
 
