@@ -17,6 +17,7 @@
 #include "models/weights/best_checkpoint.h"
 #include "models/weights/checkpoint_dir.h"
 #include "models/weights/manifest.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/sample.h"
 #include "runtime/comm/engine.h"
 #include "runtime/comm/ranks.h"
@@ -107,8 +108,9 @@ struct mtlm_job {
     bool machine_started;         /* StarPU is running */
     struct mtlm_metrics *metrics; /* last rank only; else NULL */
     struct mtlm_recorder *recorder;
-    int64_t clock_offset_ns; /* clock of rank 0 minus ours at the start, if
-                              * there is a recorder */
+    /* Clock of rank 0 minus ours, if there is a recorder: at the start, and at
+     * the end of the training; until then twice at the start. */
+    struct mtlm_clock_offsets clock_offsets;
     struct mtlm_engine *engine;
     struct mtlm_pieces offload; /* offloaded state */
     struct mtlm_io *io;         /* its threads, or NULL */

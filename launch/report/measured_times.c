@@ -28,8 +28,8 @@ static struct mtlm_record *own_records(const struct mtlm_job *job,
 
         if (r.phase > MTLM_PHASE_WEIGHT)
             continue;
-        r.start_ns += job->clock_offset_ns;
-        r.end_ns += job->clock_offset_ns;
+        r.start_ns += mtlm_clock_offset(&job->clock_offsets, r.start_ns);
+        r.end_ns += mtlm_clock_offset(&job->clock_offsets, r.end_ns);
         record[(*n)++] = r;
     }
     return record;

@@ -119,6 +119,23 @@ static void free_description(struct described *d)
     free(d->layout);
 }
 
+/* Puts the records on rank 0's clock.  The traced iterations may be hours old:
+ * clocks have drifted since.  Returns the offset of the first record. */
+static int64_t shift_records(struct mtlm_job *job)
+{
+    size_t n;
+    const struct mtlm_record *record = mtlm_recorder_records(job->recorder, &n);
+    int64_t first;
+
+    job->clock_offsets.offset_ns[1] = mtlm_ranks_clock_offset(job->ranks);
+    job->clock_offsets.at_ns[1] = mtlm_now_ns();
+    first =
+        mtlm_clock_offset(&job->clock_offsets, n ? record[0].submit_ns
+                                                 : job->clock_offsets.at_ns[0]);
+    mtlm_recorder_shift(job->recorder, &job->clock_offsets);
+    return first;
+}
+
 int mtlm_trace_job(struct mtlm_job *job, double *bubble, struct mtlm_error *err)
 {
     const bool gpu = job->gpu >= 0;
@@ -135,8 +152,7 @@ int mtlm_trace_job(struct mtlm_job *job, double *bubble, struct mtlm_error *err)
     int rc = 0;
 
     *bubble = -1;
-    mine.clock_offset_ns = mtlm_ranks_clock_offset(job->ranks);
-    mtlm_recorder_shift(job->recorder, mine.clock_offset_ns);
+    mine.clock_offset_ns = shift_records(job);
     collects = mtlm_trace_gather(job->ranks, job->recorder, &all);
     about = mtlm_ranks_gather(job->ranks, &mine, sizeof(mine), &bytes);
     if (!collects)

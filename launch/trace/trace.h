@@ -66,7 +66,8 @@ struct mtlm_trace_info {
     const char *transport;    /* between GPUs: "NCCL 2.28.9", "MPI"; or NULL */
     const char *gpu;          /* rank 0's: name, memory, versions; NULL: CPUs */
     const int *stage_of_rank; /* [ranks] 0 .. stages - 1 */
-    const int64_t *clock_offset_ns; /* [ranks] added to the rank's times */
+    const int64_t *clock_offset_ns; /* [ranks] added to the first record's
+                                     * times */
     const double *engine_share;     /* [ranks] of a core, over the run */
     /* By rank and number, if files of the trace are to be written. */
     const struct mtlm_trace_worker *worker; /* [n_workers] */

@@ -137,6 +137,15 @@ static int start_first_machine(struct mtlm_job *job, struct mtlm_error *err)
     return job->gpu >= 0 && job->host_rank == 0 ? start_machine(job, err) : 0;
 }
 
+static void compare_clocks(struct mtlm_job *job)
+{
+    const int64_t offset = mtlm_ranks_clock_offset(job->ranks);
+    const int64_t now = mtlm_now_ns();
+
+    job->clock_offsets =
+        (struct mtlm_clock_offsets){{now, now}, {offset, offset}};
+}
+
 static void start_run(struct mtlm_job *job)
 {
     const struct mtlm_options *o = &job->options;
@@ -144,7 +153,7 @@ static void start_run(struct mtlm_job *job)
     if (mtlm_job_traces(job) || job->replan_after > 0)
         job->recorder = mtlm_recorder_create();
     if (job->recorder)
-        job->clock_offset_ns = mtlm_ranks_clock_offset(job->ranks);
+        compare_clocks(job);
     job->engine = mtlm_engine_start(&(struct mtlm_engine_config){
         .ranks = job->ranks,
         .transport = job->transport,

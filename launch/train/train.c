@@ -109,7 +109,8 @@ static struct mtlm_trace_usage traced(struct mtlm_train *s, int64_t e,
     const struct mtlm_traced_rank rank = {
         .ranks = job->ranks,
         .recorder = job->recorder,
-        .clock_offset_ns = job->clock_offset_ns,
+        .clock_offset_ns =
+            mtlm_clock_offset(&job->clock_offsets, mtlm_now_ns()),
         .workers = mtlm_job_computing_workers(job),
         .alone = !ahead};
 

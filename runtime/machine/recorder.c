@@ -132,17 +132,18 @@ void mtlm_recorder_add_data(struct mtlm_recorder *recorder,
     append(&recorder->data, data, sizeof(*data));
 }
 
-void mtlm_recorder_shift(struct mtlm_recorder *recorder, int64_t offset_ns)
+void mtlm_recorder_shift(struct mtlm_recorder *recorder,
+                         const struct mtlm_clock_offsets *offsets)
 {
     struct mtlm_record *record = recorder->records.entry;
 
     for (size_t i = 0; i < recorder->records.n; i++) {
         struct mtlm_record *r = &record[i];
 
-        r->submit_ns += offset_ns;
-        r->ready_ns += offset_ns;
-        r->start_ns += offset_ns;
-        r->end_ns += offset_ns;
+        r->submit_ns += mtlm_clock_offset(offsets, r->submit_ns);
+        r->ready_ns += mtlm_clock_offset(offsets, r->ready_ns);
+        r->start_ns += mtlm_clock_offset(offsets, r->start_ns);
+        r->end_ns += mtlm_clock_offset(offsets, r->end_ns);
     }
 }
 

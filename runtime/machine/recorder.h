@@ -6,6 +6,8 @@
 
 #include <mtlm/policy.h> /* enum mtlm_lane, enum mtlm_phase */
 
+#include "runtime/base/clock.h"
+
 /* The recorder holds what happened: one record per executed node, what the node
  * waited for, and what data the node used.  Every picture, table and trace is
  * made from these records only. */
@@ -92,8 +94,9 @@ void mtlm_recorder_add_use(struct mtlm_recorder *recorder,
 void mtlm_recorder_add_data(struct mtlm_recorder *recorder,
                             const struct mtlm_record_data *data);
 
-/* Adds offset_ns to every time. */
-void mtlm_recorder_shift(struct mtlm_recorder *recorder, int64_t offset_ns);
+/* Adds to every time the offset at this time. */
+void mtlm_recorder_shift(struct mtlm_recorder *recorder,
+                         const struct mtlm_clock_offsets *offsets);
 
 /* Return all entries in order of addition, and their number *n.  The recorder
  * owns the array, which is valid until the next addition. */

@@ -21,6 +21,7 @@
 #include "launch/trace/node.h"
 #include "runtime/base/memory.h"
 #include "runtime/file/output_file.h"
+#include "runtime/machine/recorder.h"
 #include "tests/file_limit.h"
 #include "tests/override_modes.h"
 #include "trace_dir.h"
@@ -200,6 +201,33 @@ static void test_a_missing_parent_is_an_error_with_its_path(void **state)
     assert_string_equal(err.text, want);
     free(want);
     free(path);
+}
+
+/* Measurements an hour apart: the other clock gained 36 ms, 10 in a million.
+ * Each time has the offset of its moment. */
+static void test_records_shift_by_the_offset_of_their_time(void **state)
+{
+    const int64_t start = 5000000000, hour = 3600000000000;
+    const struct mtlm_clock_offsets offsets = {{start, start + hour},
+                                               {-7000000, 29000000}};
+    struct mtlm_recorder *recorder = mtlm_recorder_create();
+    struct mtlm_record record = {.submit_ns = start - 1,
+                                 .ready_ns = start,
+                                 .start_ns = start + hour / 4,
+                                 .end_ns = start + hour + 1};
+    const struct mtlm_record *shifted;
+    size_t n;
+
+    (void) state;
+    mtlm_recorder_add(recorder, &record);
+    mtlm_recorder_shift(recorder, &offsets);
+    shifted = mtlm_recorder_records(recorder, &n);
+    assert_int_equal(n, 1);
+    assert_int_equal(shifted->submit_ns, record.submit_ns - 7000000);
+    assert_int_equal(shifted->ready_ns, record.ready_ns - 7000000);
+    assert_int_equal(shifted->start_ns, record.start_ns + 2000000);
+    assert_int_equal(shifted->end_ns, record.end_ns + 29000000);
+    mtlm_recorder_destroy(recorder);
 }
 
 /* "the trace in trace_dir lacks NAMES: REASON". */
@@ -393,6 +421,7 @@ int main(void)
         cmocka_unit_test(test_each_worker_has_its_device),
         DIR_TEST(test_csv_tells_phases_and_communication_apart),
         DIR_TEST(test_json_holds_the_summary),
+        cmocka_unit_test(test_records_shift_by_the_offset_of_their_time),
         DIR_TEST(test_a_missing_parent_is_an_error_with_its_path),
         DIR_TEST(test_a_file_in_place_of_the_directory_is_an_error),
         DIR_TEST(test_a_file_that_cannot_be_replaced_leaves_no_other),
