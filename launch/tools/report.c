@@ -188,6 +188,33 @@ static int check_output(const struct report_options *options, const char *name,
     return 0;
 }
 
+/* Refuses an order that would replace a file of the trace. */
+static int check_order(const struct report_options *options,
+                       struct mtlm_error *err)
+{
+    const char *name;
+
+    for (size_t i = 0; (name = mtlm_trace_export_name(i)); i++) {
+        char *file = mtlm_sprintf("%s/%s", options->path[0], name);
+        const bool same = is_same(file, options->order);
+
+        free(file);
+        if (same)
+            return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                                  "--schedule-out %s: this file is part of "
+                                  "the trace; name another one",
+                                  options->order);
+    }
+    if (options->svg
+        && (strcmp(options->svg, options->order) == 0
+            || is_same(options->svg, options->order)))
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--schedule-out %s: --svg names this file; name "
+                              "another one",
+                              options->order);
+    return 0;
+}
+
 /* Refuses to replace what is no picture: FILE may have been forgotten. */
 static int check_picture(const char *path, struct mtlm_error *err)
 {
@@ -214,7 +241,8 @@ static int check_outputs(const struct report_options *options,
                          struct mtlm_error *err)
 {
     if (check_output(options, "svg", options->svg, err) < 0
-        || check_output(options, "schedule-out", options->order, err) < 0)
+        || check_output(options, "schedule-out", options->order, err) < 0
+        || (options->order && check_order(options, err) < 0))
         return -1;
     return options->svg ? check_picture(options->svg, err) : 0;
 }

@@ -32,6 +32,11 @@ static const struct {
     {"schedule.svg", mtlm_trace_write_svg},
 };
 
+const char *mtlm_trace_export_name(size_t i)
+{
+    return i < sizeof(writers) / sizeof(writers[0]) ? writers[i].name : NULL;
+}
+
 /* A trace, and what writes a file of it. */
 struct trace_file {
     mtlm_trace_writer *write;

@@ -20,6 +20,10 @@ int mtlm_trace_export(const char *dir, const struct mtlm_record *records,
                       const struct mtlm_trace_summary *summary,
                       struct mtlm_error *err);
 
+/* Returns the name of file i of a trace directory, from 0 on; NULL: there are
+ * no more. */
+const char *mtlm_trace_export_name(size_t i);
+
 /* As mtlm_trace_export(), for a trace that can be made again: a file that
  * cannot be written removes the others. */
 int mtlm_trace_export_whole(const char *dir, const struct mtlm_record *records,
