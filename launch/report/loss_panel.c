@@ -78,7 +78,7 @@ void mtlm_loss_panel_put_rates(FILE *f, const struct mtlm_loss_panel *panel)
 {
     char label[32];
 
-    snprintf(label, sizeof(label), "%.1e", panel->most);
+    snprintf(label, sizeof(label), "%.3g", panel->most);
     put_tick(f, panel, 0, "0");
     put_tick(f, panel, panel->most, label);
     fprintf(f,

@@ -13,28 +13,37 @@
  * mean. */
 enum { MEANS = 50 };
 
+/* Finite losses come in blocks of `width`.  A window has the last losses of the
+ * block before, and those of the block so far.  No loss is
+ * subtracted: after a huge one the difference would lack the others. */
 static void compute_means(struct mtlm_losses *losses)
 {
     const struct mtlm_curve *c = &losses->curves.of[MTLM_CURVE_TRAINING];
-    int64_t first = 0, in_mean = 0;
-    double sum = 0;
+    const int64_t width = c->n >= 2 * MEANS ? c->n / MEANS : 1;
+    double *block = mtlm_calloc(width, sizeof(*block));
+    /* [i]: sum of the block before from loss i on. */
+    double *before = mtlm_calloc(width + 1, sizeof(*before));
+    double sum = 0; /* of the block so far */
+    int64_t n = 0, in_mean = 0;
 
-    losses->width = c->n >= 2 * MEANS ? c->n / MEANS : 1;
+    losses->width = width;
     losses->mean = mtlm_calloc(c->n ? c->n : 1, sizeof(*losses->mean));
     for (int64_t i = 0; i < c->n; i++) {
         if (!isfinite(c->value[i])) {
             losses->mean[i] = NAN;
             continue;
         }
-        sum += c->value[i];
-        in_mean++;
-        for (; in_mean > losses->width; first++)
-            if (isfinite(c->value[first])) {
-                sum -= c->value[first];
-                in_mean--;
-            }
-        losses->mean[i] = losses->width > 1 ? sum / in_mean : c->value[i];
+        sum += block[n++] = c->value[i];
+        in_mean += in_mean < width;
+        losses->mean[i] = (before[n] + sum) / in_mean;
+        if (n < width)
+            continue;
+        for (; n > 0; n--)
+            before[n - 1] = before[n] + block[n - 1];
+        sum = 0;
     }
+    free(block);
+    free(before);
 }
 
 int mtlm_losses_read(struct mtlm_losses *losses, const char *name,

@@ -236,6 +236,49 @@ static void test_long_runs_have_means_and_small_files(void **state)
     free(path);
 }
 
+/* A mean of four losses forgets a huge one, and a gap, when they have left. */
+static void test_a_huge_loss_leaves_the_means(void **state)
+{
+    enum { N = 200, HUGE_LOSS = 50, GAP = 100 };
+    char *path = put_file("huge", HEADER);
+    FILE *f = fopen(path, "a");
+    struct mtlm_losses losses;
+
+    (void) state;
+    assert_non_null(f);
+    for (int i = 0; i < N; i++)
+        fprintf(f, "{\"iteration\":%d,\"lm_loss\":%s}\n", i + 1,
+                i == HUGE_LOSS ? "1e20"
+                : i == GAP     ? "null"
+                : i % 2        ? "3"
+                               : "1");
+    fclose(f);
+    losses = read_losses(path);
+    assert_int_equal(losses.width, 4);
+    assert_true(losses.mean[0] == 1 && losses.mean[1] == 2);
+    for (int i = 3; i < N; i++)
+        if (i >= HUGE_LOSS && i < HUGE_LOSS + 4)
+            assert_true(losses.mean[i] > 1e19);
+        else if (i < GAP || i > GAP + 3)
+            assert_true(losses.mean[i] == 2);
+    mtlm_losses_free(&losses);
+    free(path);
+}
+
+static void test_learning_rates_have_three_digits(void **state)
+{
+    char *path = put_file("rate", HEADER "{\"iteration\":1,\"learning_rate\":"
+                                         "1.25e-5,\"lm_loss\":4}\n");
+    struct mtlm_losses losses = read_losses(path);
+    char *text = draw(&losses, 1);
+
+    (void) state;
+    assert_non_null(strstr(text, ">1.25e-05</text>"));
+    free(text);
+    mtlm_losses_free(&losses);
+    free(path);
+}
+
 static void test_several_runs_have_colours_and_names(void **state)
 {
     static const char *const name[] = {"a", "b & <c>"};
@@ -314,6 +357,8 @@ int main(void)
         DIR_TEST(test_a_resumed_run_is_one_curve),
         DIR_TEST(test_a_cut_line_may_stand_before_a_header),
         DIR_TEST(test_long_runs_have_means_and_small_files),
+        DIR_TEST(test_a_huge_loss_leaves_the_means),
+        DIR_TEST(test_learning_rates_have_three_digits),
         DIR_TEST(test_several_runs_have_colours_and_names),
         DIR_TEST(test_other_files_are_refused),
     };
