@@ -129,22 +129,24 @@ int mtlm_virtual_check(struct mtlm_error *err)
     return find_program(&config, path, err);
 }
 
-/* Virtual time passes in tasks only, unless the user says otherwise. */
+/* Virtual time passes in tasks only, unless the user says otherwise.  Drops
+ * what is for real workers and links. */
 static void set_environment(const struct sim_files *p)
 {
     static const char *const costs[] = {"STARPU_SIMGRID_TASK_SUBMIT_COST",
                                         "STARPU_SIMGRID_TASK_PUSH_COST",
                                         "STARPU_SIMGRID_FETCHING_INPUT_COST"};
-    static const char *const limits[] = {"STARPU_NCPU",
-                                         "STARPU_NCPUS",
-                                         "STARPU_RESERVE_NCPU",
-                                         "STARPU_WORKERS_CPUID",
-                                         "STARPU_WORKERS_COREID",
-                                         "STARPU_MAIN_THREAD_BIND",
-                                         "STARPU_MAIN_THREAD_CPUID",
-                                         "STARPU_MAIN_THREAD_COREID",
-                                         "STARPU_LIMIT_MAX_SUBMITTED_TASKS",
-                                         "STARPU_LIMIT_MIN_SUBMITTED_TASKS"};
+    static const char *const real[] = {"STARPU_NCPU",
+                                       "STARPU_NCPUS",
+                                       "STARPU_RESERVE_NCPU",
+                                       "STARPU_WORKERS_CPUID",
+                                       "STARPU_WORKERS_COREID",
+                                       "STARPU_MAIN_THREAD_BIND",
+                                       "STARPU_MAIN_THREAD_CPUID",
+                                       "STARPU_MAIN_THREAD_COREID",
+                                       "STARPU_LIMIT_MAX_SUBMITTED_TASKS",
+                                       "STARPU_LIMIT_MIN_SUBMITTED_TASKS",
+                                       "STARPU_BUS_CALIBRATE"};
 
     setenv("STARPU_PERF_MODEL_DIR", p->directory, 1);
     setenv("STARPU_HOSTNAME", MTLM_VIRTUAL_HOST, 1);
@@ -152,8 +154,8 @@ static void set_environment(const struct sim_files *p)
     setenv("STARPU_SILENT", "1", 0);
     for (size_t i = 0; i < sizeof(costs) / sizeof(*costs); i++)
         setenv(costs[i], "0", 0);
-    for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++)
-        unsetenv(limits[i]);
+    for (size_t i = 0; i < sizeof(real) / sizeof(*real); i++)
+        unsetenv(real[i]);
 }
 
 /* Each worker has two threads of SimGrid, with stacks of this size. */
@@ -231,6 +233,20 @@ static void report_progress(const struct mtlm_virtual_config *config,
         config->progress(config->arg, times->ended, times->n_tasks);
 }
 
+int64_t mtlm_virtual_idle_look(struct mtlm_virtual_idle *idle, int64_t done,
+                               int64_t now_ns)
+{
+    const int64_t most = 1000000000, step = now_ns - idle->looked_ns;
+
+    if (done != idle->done)
+        idle->waited_ns = 0;
+    else
+        idle->waited_ns += step < most ? step : most;
+    idle->done = done;
+    idle->looked_ns = now_ns;
+    return idle->waited_ns;
+}
+
 /* Waits for the end of the process; sets *status.  Returns false after killing
  * a process without progress. */
 static bool await_end(pid_t pid, const struct mtlm_virtual_config *config,
@@ -238,17 +254,14 @@ static bool await_end(pid_t pid, const struct mtlm_virtual_config *config,
 {
     const double patience =
         config->patience_s > 0 ? config->patience_s : PATIENCE_S;
-    int64_t last = -1, since = 0;
+    struct mtlm_virtual_idle idle = {.done = -1};
     long pause_ns = 1000000;
 
     while (waitpid(pid, status, WNOHANG) == 0) {
-        const int64_t now = mtlm_now_ns();
-        const int64_t done = times->submitted + times->ended;
+        const int64_t waited = mtlm_virtual_idle_look(
+            &idle, times->submitted + times->ended, mtlm_now_ns());
 
-        if (done != last)
-            since = now;
-        last = done;
-        if (caught || now - since > 1e9 * patience) {
+        if (caught || waited > 1e9 * patience) {
             kill(pid, SIGKILL);
             waitpid(pid, status, 0);
             return false;

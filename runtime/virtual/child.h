@@ -24,6 +24,19 @@ struct mtlm_virtual_result {
     char policy[64];                /* that chose the order */
 };
 
+/* Time without progress. */
+struct mtlm_virtual_idle {
+    int64_t done;      /* what was done at the last look */
+    int64_t looked_ns; /* when that was */
+    int64_t waited_ns; /* since the last progress */
+};
+
+/* Looks at what is done now.  Returns how long nothing was done, in ns.  A
+ * distance between two looks counts as a second at most: the terminal may have
+ * stopped both processes meanwhile. */
+int64_t mtlm_virtual_idle_look(struct mtlm_virtual_idle *idle, int64_t done,
+                               int64_t now_ns);
+
 /* Returns 0 if there is an mtlm-dag-sim, beside this program or where make
  * install puts it; else -1 and MTLM_EXIT_USAGE, or MTLM_EXIT_IO if this user
  * may not start it. */

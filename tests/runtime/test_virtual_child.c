@@ -131,6 +131,23 @@ static void test_a_process_that_makes_no_progress(void **state)
                  "linear_fwd", NULL);
 }
 
+/* Between two looks a terminal stopped both processes for a day. */
+static void test_a_stopped_process_has_waited_a_second(void **state)
+{
+    const int64_t s = 1000000000, begin = 7 * s, day = 86400 * s;
+    struct mtlm_virtual_idle idle = {.done = -1};
+
+    (void) state;
+    assert_int_equal(mtlm_virtual_idle_look(&idle, 0, begin), 0);
+    assert_int_equal(mtlm_virtual_idle_look(&idle, 0, begin + s / 2), s / 2);
+    assert_int_equal(mtlm_virtual_idle_look(&idle, 0, begin + day), s * 3 / 2);
+    assert_int_equal(mtlm_virtual_idle_look(&idle, 0, begin + day + s / 4),
+                     s * 7 / 4);
+    /* Progress. */
+    assert_int_equal(mtlm_virtual_idle_look(&idle, 1, begin + day + s), 0);
+    assert_int_equal(mtlm_virtual_idle_look(&idle, 1, begin + day + s * 2), s);
+}
+
 /* A signal ends both processes, and no file stays. */
 static void test_a_signal_leaves_nothing(void **state)
 {
@@ -215,6 +232,16 @@ static void test_the_simulator_binds_no_thread(void **state)
                  "exit 2",
                  MTLM_EXIT_USAGE, "is unset", NULL);
     unsetenv("STARPU_MAIN_THREAD_BIND");
+}
+
+/* StarPU in virtual time would end: links have no durations to measure. */
+static void test_the_simulator_measures_no_link(void **state)
+{
+    (void) state;
+    setenv("STARPU_BUS_CALIBRATE", "1", 1);
+    assert_fails("echo mtlm-dag: is ${STARPU_BUS_CALIBRATE-unset} >&2; exit 2",
+                 MTLM_EXIT_USAGE, "is unset", NULL);
+    unsetenv("STARPU_BUS_CALIBRATE");
 }
 
 static void test_times_without_room_say_why(void **state)
@@ -397,10 +424,12 @@ int main(void)
         cmocka_unit_test(test_a_process_that_crashes),
         cmocka_unit_test(test_a_process_that_says_why),
         cmocka_unit_test(test_a_process_that_makes_no_progress),
+        cmocka_unit_test(test_a_stopped_process_has_waited_a_second),
         cmocka_unit_test(test_a_signal_leaves_nothing),
         cmocka_unit_test(test_an_ignored_signal_stays_ignored),
         cmocka_unit_test(test_lines_of_libraries_are_left_out),
         cmocka_unit_test(test_the_simulator_binds_no_thread),
+        cmocka_unit_test(test_the_simulator_measures_no_link),
         cmocka_unit_test(test_times_without_room_say_why),
         cmocka_unit_test(test_a_program_that_is_not_there),
         cmocka_unit_test(test_a_program_that_others_installed),
