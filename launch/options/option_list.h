@@ -538,7 +538,8 @@
         "Perfetto, ViTE and StarVZ")                                           \
     OPT(TRACING, TRACE_ITERATIONS, "trace-iterations", RANGE,                  \
         trace_iterations, "", 1, 1000000000, "A:B",                            \
-        "first and last iteration to trace (default: 3:5)")                    \
+        "first and last iteration to trace (default: the third to fifth of "   \
+        "the run)")                                                            \
     OPT(TRACING, METRICS, "metrics", TEXT, metrics, "", 0, 0, "FILE",          \
         "append JSON objects to FILE: all settings, then each iteration and "  \
         "validation")                                                          \
