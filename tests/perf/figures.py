@@ -427,11 +427,19 @@ class Report(unittest.TestCase):
         self.assertTrue(lines[1].startswith("| ---"))
 
     def test_neighbours_are_said_out_loud(self):
-        def case(others):
-            return {"ours": {"others": others}, "theirs": {"others": 0}}
+        def combined(*others):
+            run = dict(seconds=[1], cpu=[1], switches=[0], peak_bytes=1)
+            runs = [dict(run, others=took) for took in others]
+            return report.combined(runs, 1, {"seconds": 1})
+
+        def case(*others):
+            return {"ours": combined(*others), "theirs": combined(0)}
 
         self.assertIn("NOISY", report.quiet([case(0), case(0.7)]))
         self.assertIn("quiet", report.quiet([case(0.01)]))
+        two = case(0.7, 0.01)  # rounds
+        self.assertIn("up to 0.70 of the cores", report.quiet([two]))
+        self.assertAlmostEqual(two["ours"]["others"], 0.355)
 
     def test_name_of_a_processor_is_one_of_a_file(self):
         about = {"model": "INTEL(R) XEON(R) Gold 1", "family": 6, "number": 2}
