@@ -5,6 +5,8 @@ import json
 from bench import published, schedule_table
 from bench.ours import Failure
 
+# The job of a file that names none: the defaults of perf/schedules.
+UNNAMED = {"ranks": 4, "microbatches": 8, "unit": 16, "quick": False}
 MODES = {name: mode for mode, name in schedule_table.NAMES.items()}
 
 
@@ -16,18 +18,27 @@ def _by_mode(cells):
     return {MODES[name]: cell for name, cell in cells.items()}
 
 
-def data(about, found, short, again):
-    """Of the file.  found: {title: rows}; short: cells; again: what ran later, in words."""
+def data(about, found, short, again, job):
+    """Of the file.  found: {title: rows}; short: cells; again: what ran later, in
+    words; job: of all rows, as UNNAMED."""
     settings = {
         title: [dict(row, cells=_by_name(row["cells"])) for row in rows]
         for title, rows in found.items()
     }
     return {"machine": about, "settings": settings, "short": _by_name(short),
-            "again": again}
+            "again": again, "job": job}
 
 
-def read(path):
-    """(found, short, again) as written; Failure."""
+def _check(path, there, job):
+    """Rows of different jobs are no table."""
+    for name, value in job.items():
+        if there[name] != value:
+            raise Failure(f"{path} has rows of another job: {name} is "
+                          f"{there[name]} there and {value} here")
+
+
+def read(path, job):
+    """(found, short, again) as written, of that job; Failure."""
     try:
         with open(path) as file:
             stored = json.load(file)
@@ -35,6 +46,7 @@ def read(path):
             title: [dict(row, cells=_by_mode(row["cells"])) for row in rows]
             for title, rows in stored["settings"].items()
         }
+        _check(path, stored.get("job", UNNAMED), job)
         return found, _by_mode(stored["short"]), stored.get("again", [])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Failure(f"{path} has no rows to keep: {error}")
@@ -51,3 +63,19 @@ def merge(old, new):
             rows.values(), key=lambda row: names.index(row["schedule"])
         )
     return found
+
+
+def keep(path, job, names, found, short):
+    """Adds the rows of the file to those of the names, which ran: (found, short,
+    again); Failure."""
+    old, old_short, again = read(path, job)
+    others = max(
+        c["others"] for rows in found.values() for r in rows
+        for c in r["cells"].values()
+    )
+    again = [
+        *again,
+        f"Rows of {', '.join(names)} ran again later; other programs took at "
+        f"most {others:.2f} cores then.",
+    ]
+    return merge(old, found), short or old_short, again

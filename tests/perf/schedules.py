@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 source = os.environ.get("srcdir", ".")
 build = os.environ.get("builddir", ".")
@@ -19,6 +20,7 @@ from bench.ours import Failure  # noqa: E402
 from perf_script import load  # noqa: E402
 
 SCRIPT = os.path.join(source, "perf", "schedules")
+JOB = {"ranks": 4, "microbatches": 8, "unit": 16, "quick": False}
 
 PLAN = """\
 schedule auto: 2 virtual stages on each rank, placement v, --window 3 --act-mem 2113929
@@ -285,14 +287,43 @@ class Store(unittest.TestCase):
             path = os.path.join(work, "x.json")
             page_files.write_page(
                 path.removesuffix(".json"), "",
-                schedule_store.data({}, old, {}, ["once"]),
+                schedule_store.data({}, old, {}, ["once"], JOB),
             )
-            found, short, again = schedule_store.read(path)
+            found, short, again = schedule_store.read(path, JOB)
         self.assertEqual((found, short, again), (old, {}, ["once"]))
         new = {"a": [row("v-half", 3, [cell(30, 30.5)])]}
         merged = schedule_store.merge(found, new)["a"]
         self.assertEqual([r["schedule"] for r in merged], ["gpipe", "v-half"])
         self.assertEqual(merged[1], new["a"][0])
+
+    def read(self, stored, job):
+        """schedule_store.read() of a file with that."""
+        with tempfile.TemporaryDirectory() as work:
+            path = os.path.join(work, "x.json")
+            with open(path, "w") as file:
+                json.dump(stored, file)
+            return schedule_store.read(path, job)
+
+    def test_rows_of_another_job_are_refused(self):
+        stored = schedule_store.data({}, {}, {}, [], JOB)
+        self.assertEqual(self.read(stored, JOB), ({}, {}, []))
+        for name, value in (
+            ("ranks", 2), ("microbatches", 16), ("unit", 8), ("quick", True)
+        ):
+            with self.assertRaisesRegex(
+                Failure,
+                f"rows of another job: {name} is {JOB[name]} there and {value} ",
+            ):
+                self.read(stored, dict(JOB, **{name: value}))
+
+    def test_a_file_without_a_job_is_of_the_defaults(self):
+        stored = schedule_store.data({}, {}, {}, [], JOB)
+        del stored["job"]
+        with unittest.mock.patch.object(sys, "argv", [SCRIPT]):
+            defaults = script().job_of(script().arguments())
+        self.assertEqual(self.read(stored, defaults), ({}, {}, []))
+        with self.assertRaises(Failure):
+            self.read(stored, dict(defaults, ranks=2))
 
     def test_a_file_without_rows_is_refused(self):
         with tempfile.TemporaryDirectory() as work:
@@ -301,7 +332,7 @@ class Store(unittest.TestCase):
                 with open(path, "w") as file:
                     file.write(text)
                 with self.assertRaises(Failure):
-                    schedule_store.read(path)
+                    schedule_store.read(path, JOB)
 
 
 class Script(unittest.TestCase):
@@ -344,6 +375,15 @@ class Script(unittest.TestCase):
             )
             self.assertEqual(again.returncode, 0, again.stderr)
             self.assertIn("* Rows of zb-h1 ran again later", again.stdout)
+            other = self.run_script(
+                *("--quick", "--only", "zb-h1", "--ranks", "2", "--keep"),
+                *("--microbatches", "6", "--write", work),
+            )
+            self.assertEqual(other.returncode, 1)
+            self.assertRegex(
+                other.stderr,
+                "^schedules: .* microbatches is 4 there and 6 here\n$",
+            )
         (rows,) = settings.values()
         self.assertEqual(rows[0]["formula"], 13)
         self.assertEqual(set(rows[0]["cells"]), set(table.NAMES.values()))
