@@ -115,6 +115,13 @@ class Training:
             )
         return self.process
 
+    def seen(self, read):
+        """read(processes()) of ranks that still run; Failure."""
+        try:
+            return read(self.processes())
+        except OSError as error:
+            raise Failure(f"a run ended too early: {error}") from error
+
     def _next(self, found):
         """found(line) of the next line of which that is anything."""
         for line in self.run.stdout:
@@ -217,14 +224,17 @@ class Ours:
             raise Failure(f"mtlm-dag --dump-first-step: {done.stderr.strip()}")
 
     def samples(self, case, iterations, path):
-        subprocess.run(
+        done = subprocess.run(
             [
                 self.path("perf", "samples"),
                 *(path, str(iterations)),
                 *case.options(iterations),
             ],
-            check=True,
+            capture_output=True,
+            text=True,
         )
+        if done.returncode:
+            raise Failure(f"perf/samples: {done.stderr.strip()}")
 
     def rates(self, threads, products, numbers="", blas=None):
         """The BLAS and {product: GF/s}; numbers: "bf16-" for products in
@@ -274,9 +284,10 @@ class Ours:
                 )
                 if number == warm_up:
                     others = machine.Others()
-                found = run.processes()
-                marks.append((found.cpu_seconds(), found.switches()))
-            out["peak_bytes"] = run.processes().peak_bytes()
+                marks.append(
+                    run.seen(lambda p: (p.cpu_seconds(), p.switches()))
+                )
+            out["peak_bytes"] = run.seen(lambda p: p.peak_bytes())
             own = marks[-1][0] - marks[warm_up - 1][0]
             out["others"] = others.cores(own)
             out["engine"] = engine_of(run.end())

@@ -226,6 +226,20 @@ def cause(file):
     return (error[0] if error else lines[-1])[:300] + "\n" + text[-2000:]
 
 
+def fields_of(setting, line):
+    """The dict that a line of the setting's says; Failure."""
+    try:
+        fields = json.loads(line)
+    except ValueError:
+        fields = None
+    if not isinstance(fields, dict):
+        raise Failure(
+            f"PyTorch ({setting.text()}) wrote this line, which is no JSON "
+            f"object: {line.strip()[:300]}"
+        )
+    return fields
+
+
 def run(setting, options, watch=None):
     """All that the first process says, one dict per line; watch(dict) sees
     each when it comes."""
@@ -236,7 +250,7 @@ def run(setting, options, watch=None):
             processes = Processes(setting, options, errors)
             try:
                 for line in processes.lines():
-                    said.append(json.loads(line))
+                    said.append(fields_of(setting, line))
                     if watch:
                         watch(said[-1], processes.all)
                 why = processes.why()

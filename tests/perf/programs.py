@@ -6,6 +6,11 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
+
+sys.dont_write_bytecode = True  # of scripts without a suffix
+
+from perf_script import load  # noqa: E402
 
 PERF = os.path.abspath(os.path.join(os.environ.get("srcdir", "."), "perf"))
 LIMIT_S = 60 * int(os.environ.get("TIME_SCALE", "3"))  # for a hang
@@ -112,6 +117,13 @@ class Programs(unittest.TestCase):
         ):
             run = self.start(f"programs.output({words}, {options})")
             self.assertEqual(self.ended(run), (1, "", f"made: {said}\n"))
+
+    def test_a_helper_of_synthetic_that_fails_is_named(self):
+        synthetic = load(os.path.join(PERF, "synthetic"), "synthetic")
+        helper = unittest.mock.Mock()
+        helper.path.return_value = "false"
+        with self.assertRaisesRegex(synthetic.Failure, "^false ended with 1: "):
+            synthetic.found_options(helper)
 
 
 if __name__ == "__main__":

@@ -347,6 +347,11 @@ class Processes(unittest.TestCase):
         said = self.run_script("echo '{}'; echo '{\"a\": 1}'\n")
         self.assertEqual(said, [{}, {"a": 1}])
 
+    def test_a_line_that_is_no_json_object_is_a_failure(self):
+        for line in "a warning", "3", "":
+            found = self.why(f"echo '{{}}'; echo '{line}'; exec sleep 1000\n")
+            self.assertTrue(found.endswith(f"is no JSON object: {line}"), found)
+
     def test_a_hang_ends(self):
         with unittest.mock.patch.object(theirs, "SILENCE", 1):
             found = self.why("echo '{}'; exec sleep 1000\n")
@@ -375,6 +380,39 @@ class Processes(unittest.TestCase):
             str(raised.exception),
             "--python /nowhere/python: No such file or directory",
         )
+
+
+# Of mtlm-dag.
+LINE = " [now] iteration 1/2 | elapsed time per iteration (ms): 5.0 | lm loss: 2 |"
+
+
+class Ours(unittest.TestCase):
+    """Programs of ours that do not do what they are to."""
+
+    def of(self, name, text):
+        """The Ours of a build that has that program."""
+        work = tempfile.TemporaryDirectory()
+        self.addCleanup(work.cleanup)
+        path = os.path.join(work.name, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            file.write("#!/bin/sh\n" + text)
+        os.chmod(path, 0o755)
+        return ours.Ours(work.name)
+
+    def test_samples_that_are_not_written_are_a_failure(self):
+        program = self.of("perf/samples", "echo 'the disk is full' >&2; exit 3\n")
+        with self.assertRaisesRegex(
+            ours.Failure, "^perf/samples: the disk is full$"
+        ):
+            program.samples(cases.CASES["4x64"], 1, "/nowhere")
+
+    def test_a_run_that_ends_too_early_is_a_failure(self):
+        program = self.of("mtlm-dag", f"echo '{LINE}'; exec sleep 1000\n")
+        with unittest.mock.patch.object(
+            machine.Process, "cpu_seconds", side_effect=FileNotFoundError("gone")
+        ), self.assertRaisesRegex(ours.Failure, "a run ended too early: gone"):
+            program.train(cases.CASES["4x64"], 1, 1, 1)
 
 
 if __name__ == "__main__":
