@@ -42,6 +42,7 @@ class TryLoops(unittest.TestCase):
         self.parallel.blas_dirs, self.parallel.inputs = ["/x"], {}
         self.parallel.peers = [peer("old", OLD), peer("new", NEW)]
         self.asked, self.broken, self.other, self.late = [], {}, {}, {}
+        self.fragile = None
         for where, name, new in (
             (self.parallel, "few", self.few),
             (parallel, "say", lambda text: None),
@@ -53,8 +54,11 @@ class TryLoops(unittest.TestCase):
 
     def few(self, setting, *_):
         self.asked.append(setting)
-        if setting.loop in self.broken:
-            raise ours.Failure(self.broken[setting.loop] + "\nand more")
+        for what in setting.loop, setting.adam:
+            if what in self.broken:
+                raise ours.Failure(self.broken[what] + "\nand more")
+        if setting.adam == self.fragile and self.asked.count(setting) > 1:
+            raise ours.Failure("no memory")
         cpu = 2 - (setting.adam == "foreach")
         wall = 2 - (setting.adam == "loop") / 2
         wall += self.late.pop(setting.loop, 0)
@@ -106,6 +110,20 @@ class TryLoops(unittest.TestCase):
         self.assertNotIn("torch 1F1B", {s.loop for s in tried})
         self.assertIn("torch GPipe", {s.loop for s in tried})
         self.assertEqual(list(failed.values()), ["it did nothing for 120 s"])
+
+    def test_a_variant_that_does_not_run_is_left_out_with_the_reason(self):
+        self.broken = {"fused": "fused AdamW needs a GPU"}
+        tried, failed = self.asked_for("P2")
+        self.assertEqual({s.torch for s in tried}, {"old", "new"})
+        self.assertNotIn("fused", {s.adam for s in tried})
+        self.assertEqual(list(failed.values()), ["fused AdamW needs a GPU"])
+
+    def test_a_second_run_that_fails_leaves_the_first_one(self):
+        self.fragile = "foreach"
+        tried, failed = self.asked_for("P2")
+        self.assertIn("foreach", {s.adam for s in tried})
+        self.assertIn(2, {self.runs[s] for s in tried if s.adam == "foreach"})
+        self.assertFalse(failed)
 
     def test_a_loop_with_other_losses_is_left_out(self):
         self.other = {"megatron-core": 9.4}
