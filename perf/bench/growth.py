@@ -48,7 +48,8 @@ def flops(case):
 
 
 def work(axis, row, cores):
-    """What the time of a row is to be proportional to."""
+    """What the time of a row is to be proportional to.  All ranks count as many
+    nodes as the busiest one."""
     if not axis.runtime:
         return row["flops"]
     return row["nodes"] * row["ranks"] / min(row["ranks"], cores)

@@ -9,17 +9,17 @@ COLUMNS = 3  # panels of a row of the picture
 ABOUT = """\
 Time: the mean of some iterations after a warm-up, the least of the rounds. An
 iteration's own time says less: the next one is submitted before it ends. us a
-node: this time by the nodes of one rank; CPU us: of all ranks by all nodes. MiB:
-the peak that the fullest rank prints, beside its plan. Start: from the start to
-the end of the first iteration. ms / expected: the time by what it is to be
-proportional to, 1 at the least size.
+node: this time by the nodes of the busiest rank. CPU us: of all ranks, by all
+nodes. All nodes: the busiest rank's nodes times the ranks, which is more than the
+sum where ranks differ. MiB: the peak that the fullest rank prints, beside its
+plan. Start: from the start to the end of the first iteration. ms / expected: the
+time by what it is to be proportional to, 1 at the least size.
 
 An exponent is the slope of the least-squares line of log time, or log memory,
 against log size. Last: of the three largest sizes. Time is to grow as the model
 FLOPs, vocabulary and attention included. Where the runtime is measured, time is
-to grow as the nodes of all ranks by the cores that the ranks share. Memory is to
-grow as the plan. FASTER: an exponent is more than {slack} above the expected
-one."""
+to grow as all nodes by the cores that the ranks share. Memory is to grow as the
+plan. FASTER: an exponent is more than {slack} above the expected one."""
 
 
 def table(axis, rows, cores):
