@@ -69,45 +69,54 @@ class Comparison:
         rates are those in bf16."""
         ours, best = {}, {}
         for peer in self.peers:
-            ours, rates = self.measure_peer(peer, case, cores, ours)
-            best = figures.best_rates(best, rates)
+            mine, its = self.measure_peer(peer, case, cores)
+            ours = figures.best_rates(ours, mine)
+            best = figures.best_rates(best, its)
         if bf16:
-            ours, best = self.measure_bf16(case, cores, ours)
+            ours, best = self.measure_bf16(case, cores)
         return figures.best_rates(best, ours)
 
-    def measure_bf16(self, case, cores, single):
-        """Of ours and of the fastest peer.  Sets the share of each peer.  single:
-        our rates in fp32, in which we multiply on some processors."""
+    def our_bf16_rates(self, cores, names):
+        """In fp32 on processors where we multiply in fp32."""
+        try:
+            return self.ours.rates(cores, names, "bf16-")[1]
+        except Failure:
+            return self.ours.rates(cores, names)[1]
+
+    def measure_bf16(self, case, cores):
+        """Of ours and of the fastest peer.  Sets the share of each peer, which
+        compares as many runs of ours as of the peer."""
         names = figures.product_names(case)
         ours, best = {}, {}
         for peer in self.peers:
-            rates = {}
+            mine, its = {}, {}
             for _ in range(ATTEMPTS):
-                try:
-                    mine = self.ours.rates(cores, names, "bf16-")[1]
-                except Failure:
-                    mine = single
-                its = theirs.rates(peer.setting, names, "bf16-")
-                ours = figures.best_rates(ours, mine)
-                rates = figures.best_rates(rates, its)
-            peer.share = figures.gemm_share(case, ours, rates)
-            best = figures.best_rates(best, rates)
+                mine = figures.best_rates(
+                    mine, self.our_bf16_rates(cores, names)
+                )
+                its = figures.best_rates(
+                    its, theirs.rates(peer.setting, names, "bf16-")
+                )
+            peer.share = figures.gemm_share(case, mine, its)
+            ours = figures.best_rates(ours, mine)
+            best = figures.best_rates(best, its)
         return ours, best
 
-    def measure_peer(self, peer, case, cores, ours):
-        """{product: GF/s} of ours and of the peer."""
+    def measure_peer(self, peer, case, cores):
+        """{product: GF/s} of ours and of the peer, each the best of as many
+        runs."""
         names = figures.product_names(case)
         # There is nothing to choose for a PyTorch with its own BLAS.
         own = peer.about["own_blas"]
         choice = (None,) if own else (None, *machine.blas_cores())
-        theirs_at, default = {}, {}
+        ours, theirs_at, default = {}, {}, {}
         for _ in range(ATTEMPTS):
+            self.blas, rates = self.ours.rates(cores, names)
+            ours = figures.best_rates(ours, rates)
+            if not own:  # an OpenBLAS is as fast as another
+                rates = self.ours.rates(cores, names, blas="default")[1]
+                default = figures.best_rates(default, rates)
             for core in choice:
-                self.blas, rates = self.ours.rates(cores, names)
-                ours = figures.best_rates(ours, rates)
-                if not own:  # an OpenBLAS is as fast as another
-                    rates = self.ours.rates(cores, names, blas="default")[1]
-                    default = figures.best_rates(default, rates)
                 rates = theirs.rates(
                     dataclasses.replace(peer.setting, core=core), names
                 )

@@ -1,6 +1,7 @@
 """What comparisons take from matrix products: the floor, the core of OpenBLAS, and
 the share of a PyTorch.  Nothing is measured."""
 
+import collections
 import os
 import sys
 import unittest
@@ -94,6 +95,45 @@ class Products(unittest.TestCase):
         self.rate = lambda setting, numbers: at(95)
         self.assertEqual(self.comparison.measure_products(CASE, 2), at(250))
         self.assertAlmostEqual(peer.share, 0.38)
+
+    def test_a_share_compares_as_many_runs_of_each(self):
+        """The core that is detected is slow; so all attempts are made."""
+        runs = collections.Counter()
+
+        def rates(threads, names, numbers="", blas=None):
+            runs["ours", numbers, blas] += 1
+            return "a BLAS", at(100)
+
+        def rate(setting, numbers):
+            runs["theirs", numbers, setting.core] += 1
+            return at(60)
+
+        self.comparison.ours.rates, self.rate = rates, rate
+        self.use(False)
+        with self.assertRaises(Failure):
+            self.comparison.measure_products(CASE, 2)
+        self.assertEqual(len(runs), 2 + 3)
+        self.assertEqual(set(runs.values()), {comparison.ATTEMPTS})
+        runs.clear()
+        self.use(True, True)
+        self.comparison.measure_bf16(CASE, 2)
+        self.assertEqual(set(runs.values()), {2 * comparison.ATTEMPTS})
+
+    def test_a_share_has_only_the_runs_beside_it(self):
+        """Our first run is fast, and counts for the first PyTorch and the
+        floor."""
+        for bf16 in False, True:
+            fast = {"": at(200), "bf16-": at(200)}
+            self.comparison.ours.rates = (
+                lambda threads, names, numbers="", blas=None: (
+                    "a BLAS", fast.pop(numbers, at(100)))
+            )
+            self.rate = lambda setting, numbers: at(100)
+            peers = self.use(True, True)
+            found = self.comparison.measure_products(CASE, 2, bf16)
+            self.assertEqual(found, at(200))
+            self.assertAlmostEqual(peers[0].share, 0.5)
+            self.assertAlmostEqual(peers[1].share, 1)
 
     def test_an_openblas_that_is_slow_by_mistake_is_refused(self):
         self.use(False)
