@@ -1,6 +1,7 @@
 """Runs that are kept: PATH.options holds the words of a run that is whole,
 PATH.log what the run printed; what it wrote lies beside them."""
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -20,6 +21,15 @@ def programs(ours):
     """Words that tell runs of these programs from runs of changed ones.  ours:
     the Ours of a build."""
     return [f"{name} {ours.digest(name)}" for name in PROGRAMS]
+
+
+def sources(folder, names):
+    """Such words of scripts and modules in a folder."""
+    words = []
+    for name in names:
+        with open(os.path.join(folder, name), "rb") as file:
+            words.append(f"{name} {hashlib.sha256(file.read()).hexdigest()}")
+    return words
 
 
 def is_whole(path, words):

@@ -1,6 +1,8 @@
 """perf/learning: runs so small that they take a second."""
 
+import glob
 import os
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -27,9 +29,9 @@ echo "epoch 1 of 1: accuracy 50.0 %"
 
 
 class Script(unittest.TestCase):
-    def learn(self, work, *words, more=(), programs=build):
+    def learn(self, work, *words, more=(), programs=build, tree=source):
         return subprocess.run(
-            [os.path.join(source, "perf", "learning"), "--build", programs,
+            [os.path.join(tree, "perf", "learning"), "--build", programs,
              "--runs", os.path.join(work, "runs"), "--questions", "200",
              "--iterations", "20", "--pretraining", "20", "--epochs", "2",
              *words, "--", "--num-layers", "1", "--hidden-size", "32", *more],
@@ -101,6 +103,35 @@ class Script(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 with open(trainer + ".runs", encoding="utf-8") as file:
                     self.assertEqual(len(file.readlines()), runs)
+
+    def copy_scripts(self, tree):
+        """What makes the data, and perf/learning, to be changed."""
+        os.makedirs(os.path.join(tree, "perf", "bench"))
+        modules = glob.glob(os.path.join(source, "perf", "bench", "*.py"))
+        for name in ("learning", "tasks",
+                     *(f"bench/{os.path.basename(m)}" for m in modules)):
+            path = os.path.join(tree, "perf", name)
+            shutil.copyfile(os.path.join(source, "perf", name), path)
+            os.chmod(path, 0o700)
+
+    def test_changed_data_take_nothing_of_the_data_before(self):
+        """The four trainings begin anew."""
+        with tempfile.TemporaryDirectory() as work:
+            trainer, _ = self.make_programs(work)
+            self.copy_scripts(work)
+            for changed, runs in ((None, 4), (None, 4), ("tasks", 8),
+                                  ("bench/made_tasks.py", 12),
+                                  ("bench/made_language.py", 16),
+                                  ("bench/report.py", 16)):
+                if changed:
+                    with open(os.path.join(work, "perf", changed), "a",
+                              encoding="utf-8") as file:
+                        file.write("# changed\n")
+                done = self.learn(work, "language", "mnli", programs=work,
+                                  tree=work)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                with open(trainer + ".runs", encoding="utf-8") as file:
+                    self.assertEqual(len(file.readlines()), runs, changed)
 
     def test_an_unknown_part_is_refused(self):
         done = self.learn("/nowhere", "chess")
