@@ -1,10 +1,10 @@
 #!/bin/bash
 # Every source is named in the include.am of its folder, else it is neither
-# compiled nor part of an archive; every script of a folder of tests is named in
-# the include.am of one of them.  No EXTRA_DIST stands in a conditional: an
-# archive holds all files, whatever is installed where it is made.  No two scripts
-# of a folder of tests differ in the ending only: they would have the same log, and
-# make would run either.
+# compiled nor part of an archive; so is every script and Python module of perf.
+# Every script of a folder of tests is named in the include.am of one of them.
+# No EXTRA_DIST stands in a conditional: an archive holds all files, whatever is
+# installed where it is made.  No two scripts of a folder of tests differ in the
+# ending only: they would have the same log, and make would run either.
 #
 # Usage: tests/check_lists.sh [TREE]
 set -eu
@@ -26,6 +26,19 @@ for dir in runtime models codelets graph launch perf tests/*/; do
             missing=$((missing + 1))
         fi
     done < <(find "$dir" -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh')
+done
+for file in perf/bench/*.py perf/* perf/policies/*; do
+    # Scripts have no ending.
+    case $file in
+    *.py) ;;
+    *.*) continue ;;
+    esac
+    [ -f "$file" ] || continue
+    sources=$((sources + 1))
+    if ! grep -v '^#' perf/include.am | grep -qwF "$file"; then
+        echo "$file: not in perf/include.am"
+        missing=$((missing + 1))
+    fi
 done
 while read -r line; do
     echo "$line depends on what is installed"
