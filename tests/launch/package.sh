@@ -45,16 +45,18 @@ read_version='ROOT=$1; . "$1/launch/package.d/deb.sh"; echo "$VERSION"'
 
 # Each library that launch/setup installs is a build dependency.
 (
-    . "$srcdir/launch/setup.d/packages.sh"
+    . "$srcdir/launch/setup.d/packages.sh" || exit
     for name in $PACKAGES_BUILD; do
         case $name in
         lib*-dev | openmpi-bin | fxt-tools)
+            echo "$name" >>libraries
             grep -q "^.* ${name}[, ]\|^.* ${name}\$" "$recipes/debian/control" \
                 || echo "$name"
             ;;
         esac
     done
-) >out
+) >out || fail "the packages of launch/setup: $?"
+[ "$(grep -c . libraries)" -ge 5 ] || fail "launch/setup installs too few"
 [ ! -s out ] || fail "debian/control lacks $(cat out)"
 
 # Each installed file is in one package, and each line brings something.

@@ -40,7 +40,7 @@ if [ ! -x "$builddir/mtlm-dag-sim" ]; then
     compare 5 4 "${pretend[@]}" "${parallel[@]}" --num-layers 4 \
         --global-batch-size 8 --schedule zb-h1 --synthetic equal.ini \
         --trace trace
-    finish
+    finish_compared
 fi
 # shellcheck disable=SC2046 # several words
 compile zbh1.so $(of STARPU_SIMGRID_CFLAGS)
