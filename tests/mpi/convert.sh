@@ -318,10 +318,14 @@ converts words words.there
 special words.there '- - 3'
 
 # A disk that is full leaves nothing behind.
-(ulimit -f 100 && refused 4 gpt none 'rank-00000.safetensors' \
-    && refused 4 gpt.ck none 'model.safetensors' \
-    && refused 4 gpt.ck vacant 'vacant/export.tmp/model.safetensors'
-    exit "$failures") || failures=$((failures + 1))
+(
+    failures=0
+    ulimit -f 100 || exit
+    refused 4 gpt none 'rank-00000.safetensors'
+    refused 4 gpt.ck none 'model.safetensors'
+    refused 4 gpt.ck vacant 'vacant/export.tmp/model.safetensors'
+    exit "$failures"
+) || fail "a full disk"
 [ -z "$(ls -A vacant)" ] || fail "a full disk: left $(ls -A vacant)"
 
 # A signal ends a file between two of its tensors, before the disk is full.
