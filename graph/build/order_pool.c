@@ -130,15 +130,36 @@ static bool ends_before(const struct pooling *p, int a, int b)
     return end[a] < end[b] || (end[a] == end[b] && p->number[a] < p->number[b]);
 }
 
+/* Returns the first place below `place` whose box ends behind box `before`, or
+ * `place`.  In one lane, ends ascend. */
+static int first_behind(const struct pooling *p, const int *order, int before,
+                        int place)
+{
+    int low = 0;
+
+    while (low < place) {
+        const int middle = low + (place - low) / 2;
+
+        if (ends_before(p, before, order[middle]))
+            place = middle;
+        else
+            low = middle + 1;
+    }
+    return place;
+}
+
 /* Returns the place in the order of the box's rank at which the message that
  * the box receives may begin. */
 static int place_of_message(const struct pooling *p, int box)
 {
-    const int *order =
-        p->program->config.order->box[p->program->config.layout.pp_rank];
+    const struct mtlm_box_order *order = p->program->config.order;
+    const int *boxes = order->box[p->program->config.layout.pp_rank];
+    const int before = p->walk.before[box];
     int place = p->walk.place[box];
 
-    while (place > 0 && ends_before(p, p->walk.before[box], order[place - 1]))
+    if (!order->lane)
+        return first_behind(p, boxes, before, place);
+    while (place > 0 && ends_before(p, before, boxes[place - 1]))
         place--;
     return place;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "graph/order/order_slots.h"
+#include "graph/order/task_heap.h"
 #include "runtime/base/memory.h"
 
 /* A life by its begin. */
@@ -31,24 +32,27 @@ static struct life_begin *sort_lives(const struct mtlm_slot_life *life, int n)
 }
 
 /* Deals out `slots` slots, and more where all are in use.  Returns their
- * number.  free_at is for work. */
+ * number. */
 static int deal(const struct mtlm_slot_life *life,
-                const struct life_begin *begun, int n, int slots, int *free_at,
-                int *slot)
+                const struct life_begin *begun, int n, int slots, int *slot)
 {
-    for (int i = 0; i < slots; i++)
-        free_at[i] = 0;
-    for (int i = 0; i < n; i++) {
-        int best = 0;
+    struct mtlm_task_heap given_back = {0}; /* slots by the end of their life */
 
-        for (int j = 1; j < slots; j++)
-            if (free_at[j] < free_at[best])
-                best = j;
-        if (slots == 0 || free_at[best] > begun[i].begin)
-            best = slots++;
-        free_at[best] = life[begun[i].number].end;
-        slot[begun[i].number] = best;
+    for (int i = 0; i < slots; i++)
+        mtlm_task_heap_add(&given_back, (struct mtlm_heap_task){.number = i});
+    for (int i = 0; i < n; i++) {
+        struct mtlm_heap_task taken;
+
+        if (given_back.n > 0
+            && mtlm_task_heap_key(&given_back) <= begun[i].begin)
+            taken = mtlm_task_heap_take(&given_back);
+        else
+            taken = (struct mtlm_heap_task){.number = slots++};
+        slot[begun[i].number] = taken.number;
+        taken.key = life[begun[i].number].end;
+        mtlm_task_heap_add(&given_back, taken);
     }
+    mtlm_task_heap_free(&given_back);
     return slots;
 }
 
@@ -56,13 +60,10 @@ int mtlm_order_slots_deal(const struct mtlm_slot_life *life, int n,
                           struct mtlm_slot_spare spare, int *slot)
 {
     struct life_begin *begun = sort_lives(life, n);
-    int *free_at =
-        mtlm_calloc((size_t) n + spare.more + spare.least, sizeof(*free_at));
-    int slots = deal(life, begun, n, 0, free_at, slot) + spare.more;
+    int slots = deal(life, begun, n, 0, slot) + spare.more;
 
     slots = slots > spare.least ? slots : spare.least;
-    deal(life, begun, n, slots, free_at, slot);
-    free(free_at);
+    deal(life, begun, n, slots, slot);
     free(begun);
     return slots;
 }

@@ -10,7 +10,7 @@
 
 #include "graph/predict/simulator.h"
 #include "graph/predict/task_edges.h"
-#include "graph/predict/task_heap.h"
+#include "graph/order/task_heap.h"
 #include "runtime/base/memory.h"
 
 enum { NONE = -1 };

@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "graph/predict/task_heap.h"
+#include "graph/order/task_heap.h"
 #include "graph/predict/virtual_order.h"
 #include "runtime/base/memory.h"
 

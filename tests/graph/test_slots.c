@@ -73,6 +73,59 @@ static void test_lives_that_meet_have_different_slots(void **state)
     }
 }
 
+/* As graph/order/order_slots.h says: a life takes the slot that is free for
+ * longest, of equal ones the first. */
+static int deal_plainly(const struct mtlm_slot_life *life, int n, int slots,
+                        int *slot)
+{
+    int *free_at = calloc(n + slots, sizeof(*free_at));
+
+    assert_non_null(free_at);
+    for (int place = 0; place < n; place++)
+        for (int i = 0; i < n; i++) {
+            int best = 0;
+
+            if (life[i].begin != place)
+                continue;
+            for (int j = 1; j < slots; j++)
+                if (free_at[j] < free_at[best])
+                    best = j;
+            if (slots == 0 || free_at[best] > place)
+                best = slots++;
+            free_at[best] = life[i].end;
+            slot[i] = best;
+        }
+    free(free_at);
+    return slots;
+}
+
+/* Many lives meet at each place, and many end at the same place. */
+static void test_a_life_takes_the_slot_that_rests_longest(void **state)
+{
+    enum { N = 500, LONG = 120 };
+    static const int lengths[] = {2, 20, LONG};
+
+    (void) state;
+    for (int seed = 0; seed < 12; seed++) {
+        struct mtlm_slot_life life[N];
+        const struct mtlm_slot_spare spare = {seed % 3, seed % 2 ? LONG : 0};
+        int slot[N], want[N], slots;
+
+        for (int i = 0; i < N; i++) {
+            uint32_t word[4];
+
+            mtlm_philox(seed, 0, i, word);
+            life[i].begin = word[0] % N;
+            life[i].end = life[i].begin + 1 + word[1] % lengths[seed / 3 % 3];
+        }
+        slots = deal_plainly(life, N, 0, want) + spare.more;
+        slots = slots > spare.least ? slots : spare.least;
+        deal_plainly(life, N, slots, want);
+        assert_int_equal(mtlm_order_slots_deal(life, N, spare, slot), slots);
+        assert_memory_equal(slot, want, sizeof(want));
+    }
+}
+
 /* A life takes the slot that is free for longest. */
 static void test_slots_rest(void **state)
 {
@@ -273,6 +326,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lives_that_meet_have_different_slots),
+        cmocka_unit_test(test_a_life_takes_the_slot_that_rests_longest),
         cmocka_unit_test(test_slots_rest),
         cmocka_unit_test(test_shared_slots_are_the_published_memory),
         cmocka_unit_test(test_stages_share_what_is_equal),

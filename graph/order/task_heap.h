@@ -2,8 +2,8 @@
 #define MTLM_GRAPH_TASK_HEAP_H
 
 /* Tasks in the order of a key: events of a simulation, ready tasks of a lane,
- * tasks to be submitted.  The least key is first; of equal keys, the least
- * number. */
+ * tasks to be submitted, slots that are given back.  The least key is first; of
+ * equal keys, the least number. */
 
 #include <stddef.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "graph/predict/task_heap.h"
+#include "graph/order/task_heap.h"
 #include "runtime/base/memory.h"
 
 static bool is_before(const struct mtlm_heap_task *a,
