@@ -166,24 +166,86 @@ static double next_alpha(const struct mtlm_window_model *model,
     double next = INFINITY;
 
     for (int k = 0; k < stages; k++) {
-        const double n = floor(alpha / step[k] + ROUNDING) + 1;
+        double n = floor(alpha / step[k] + ROUNDING) + 1;
 
+        /* The quotient of millions of slots may err by more than ROUNDING. */
+        if (n * step[k] <= alpha)
+            n++;
         if (n <= model->microbatches)
             next = fmin(next, n * step[k]);
     }
     return next;
 }
 
+/* Sets windows of alpha.  Returns whether these fit into the memory. */
+static bool alpha_fits(const struct mtlm_window_model *model,
+                       const double *step, double alpha, double most,
+                       struct mtlm_window *window)
+{
+    set_slots(model, step, alpha, window);
+    return mtlm_window_memory(model, window)
+           <= most * (1 + MTLM_MEMORY_ROUNDING);
+}
+
+/* Returns an alpha, at most `all`, whose windows fit.  The least alpha whose
+ * windows do not fit is less than `near` above.  Returns 0 if nothing fits.
+ * window[] is for work. */
+static double bisect_alpha(const struct mtlm_window_model *model,
+                           const double *step, double all, double near,
+                           double most, struct mtlm_window *window)
+{
+    double low = 0, high = all;
+
+    if (alpha_fits(model, step, all, most, window))
+        return all;
+    while (high - low >= near) {
+        const double middle = low + (high - low) / 2;
+
+        if (middle <= low || middle >= high)
+            break;
+        if (alpha_fits(model, step, middle, most, window))
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Returns an alpha below the largest one that fits, but for few steps; or 0.
+ * Windows and their memory grow with alpha.  window[] is for work. */
+static double start_alpha(const struct mtlm_window_model *model,
+                          const double *step, double most,
+                          struct mtlm_window *window)
+{
+    const int stages = mtlm_layout_stages(model->layout);
+    double least = INFINITY, largest = 0, fit, grown = 0;
+
+    for (int k = 0; k < stages; k++)
+        if (isfinite(step[k]) && step[k] > 0) {
+            least = fmin(least, step[k]);
+            largest = fmax(largest, step[k]);
+        }
+    if (largest == 0 || !isfinite(model->microbatches * largest))
+        return 0;
+    fit = bisect_alpha(model, step, model->microbatches * largest, least / 2,
+                       most, window);
+    for (int k = 0; k < stages; k++)
+        if (isfinite(step[k]) && step[k] > 0)
+            grown =
+                fmax(grown,
+                     step[k] * fmin(floor(fit / step[k]), model->microbatches));
+    return fmax(0, grown - least / 2);
+}
+
 double mtlm_window_set_memory(const struct mtlm_window_model *model,
                               double most, struct mtlm_window *window)
 {
-    double alpha = 0, next, *step = alpha_steps(model);
+    double *step = alpha_steps(model), next;
+    double alpha = start_alpha(model, step, most, window);
 
     set_slots(model, step, alpha, window);
     while (isfinite(next = next_alpha(model, step, alpha))) {
-        set_slots(model, step, next, window);
-        if (mtlm_window_memory(model, window)
-            > most * (1 + MTLM_MEMORY_ROUNDING)) {
+        if (!alpha_fits(model, step, next, most, window)) {
             set_slots(model, step, alpha, window);
             break;
         }

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "graph/schedule/schedule.h"
+#include "graph/schedule/window.h"
 
 enum { MANY = 1000, MOST = 64 };
 
@@ -120,6 +121,64 @@ static void test_windows_are_those_of_the_memory(void **state)
         assert_true(mtlm_window_memory(&e.model, e.window)
                     <= cases[i].memory + rounding);
     }
+}
+
+/* Returns whether the w of alpha fit. */
+static bool alpha_fits(struct equal *e, double alpha, double most)
+{
+    mtlm_window_set_alpha(&e->model, alpha, e->window);
+    return mtlm_window_memory(&e->model, e->window) <= most + rounding;
+}
+
+/* Stages of unequal times, half of them of no memory, in memory for 0 to 70
+ * slots: a little more alpha does not fit, unless all windows are m. */
+static void test_the_largest_alpha_that_fits_is_found(void **state)
+{
+    enum { P = 4, M = 20 };
+    static const double times[P] = {3, 1, 0.7, 5};
+    struct equal e;
+
+    (void) state;
+    equal(&e, P, 1, MTLM_PLACEMENT_LOOP);
+    e.model.microbatches = M;
+    for (int half = 0; half < 2; half++)
+        for (double most = 0; most < 70; most += 0.5) {
+            struct mtlm_window window[P];
+            double alpha;
+
+            for (int k = 0; k < P; k++) {
+                e.time[k] = times[k];
+                e.memory[k] = half && k % 2 ? 0 : 1 + k / 2.0;
+            }
+            alpha = mtlm_window_set_memory(&e.model, most, window);
+            assert_true(alpha == 0 || alpha_fits(&e, alpha, most));
+            mtlm_window_set_alpha(&e.model, alpha, e.window);
+            for (int k = 0; k < P; k++)
+                assert_int_equal(window[k].w, e.window[k].w);
+            if (alpha_fits(&e, alpha + 1e-6, most))
+                for (int k = 0; k < P; k++)
+                    assert_int_equal(window[k].w, M);
+        }
+}
+
+/* A step of alpha for each slot would take hours. */
+static void test_alpha_is_found_for_many_microbatches(void **state)
+{
+    enum { M = 1 << 24 };
+    static const double most = 4e6;
+    struct equal e;
+    double alpha;
+
+    (void) state;
+    equal(&e, MOST, 1, MTLM_PLACEMENT_LOOP);
+    e.model.microbatches = M;
+    mtlm_window_set_memory(&e.model, 1e15, e.window);
+    for (int k = 0; k < MOST; k++)
+        assert_int_equal(e.window[k].w, M);
+    alpha = mtlm_window_set_memory(&e.model, most, e.window);
+    assert_int_equal(e.window[0].w, (int) most);
+    assert_true(alpha_fits(&e, alpha, most));
+    assert_false(alpha_fits(&e, alpha * (1 + 1e-6), most));
 }
 
 /* What a rank has left goes to the tensors that W needs. */
@@ -333,6 +392,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_windows_are_those_of_the_memory),
+        cmocka_unit_test(test_the_largest_alpha_that_fits_is_found),
+        cmocka_unit_test(test_alpha_is_found_for_many_microbatches),
         cmocka_unit_test(test_every_rank_is_filled_to_the_memory),
         cmocka_unit_test(test_published_schedules_have_their_windows),
         cmocka_unit_test(
