@@ -16,6 +16,7 @@
 #include "graph/predict/late.h"
 #include "graph/predict/limits.h"
 #include "graph/predict/search.h"
+#include "graph/predict/search_limit.h"
 #include "graph/predict/search_order.h"
 #include "graph/predict/stage_kind.h"
 #include "graph/predict/work.h"
@@ -344,15 +345,6 @@ static void evaluate_windows(const struct mtlm_program_config *config,
     mtlm_stage_times_free(&times);
 }
 
-bool mtlm_search_order_takes(const struct mtlm_program_config *config)
-{
-    const struct mtlm_boxes boxes = mtlm_program_boxes(config);
-
-    return config->layout.pp > 1 && config->layout.workers == 1
-           && config->layout.placement != MTLM_PLACEMENT_POLICY
-           && mtlm_boxes_count(&boxes) <= MTLM_SEARCH_ORDER_BOXES;
-}
-
 /* Searches for the wanted policies. */
 static void search(const struct mtlm_program_config *config, unsigned kinds,
                    const struct mtlm_stage_cost *machine,
@@ -365,7 +357,7 @@ static void search(const struct mtlm_program_config *config, unsigned kinds,
             (struct mtlm_found_order){.follow = MTLM_FOLLOW_WINDOWS,
                                       .schedule = config->schedule,
                                       .layout = config->layout};
-    if (!mtlm_search_order_takes(config))
+    if (!mtlm_search_limit_takes_any(config, kinds))
         return;
     evaluate_windows(config, machine, s, windows);
     for (int i = 0; i < POLICIES; i++)
@@ -377,7 +369,8 @@ static void search(const struct mtlm_program_config *config, unsigned kinds,
         struct mtlm_program_config one;
 
         if ((kinds >> i & 1)
-            && mtlm_stage_kind_place(config, &mtlm_stage_kinds[i], &one))
+            && mtlm_stage_kind_place(config, &mtlm_stage_kinds[i], &one)
+            && mtlm_search_limit_takes(&one))
             try_kind(&one, machine, s);
     }
     for (int i = 0; i < POLICIES; i++)
@@ -453,7 +446,7 @@ bool mtlm_search_order_own(const struct mtlm_program_config *config, bool waits,
     *windows = *found = (struct mtlm_found_order){.follow = MTLM_FOLLOW_WINDOWS,
                                                   .schedule = config->schedule,
                                                   .layout = config->layout};
-    if (!mtlm_search_order_takes(config) || config->schedule->fused)
+    if (!mtlm_search_limit_takes(config) || config->schedule->fused)
         return false;
     mtlm_activation_memory_measure(&one);
     all[WAITS] = *windows;

@@ -7,13 +7,6 @@
 #include "graph/predict/found_order.h"
 #include "graph/predict/stage_cost.h"
 
-/* Orders of pipelines with more boxes are not searched. */
-enum { MTLM_SEARCH_ORDER_BOXES = 100000 };
-
-/* Returns whether orders of config's pipeline are searched: it has several
- * ranks, one worker on each, and not too many boxes. */
-bool mtlm_search_order_takes(const struct mtlm_program_config *config);
-
 /* Searches orders for a config that mtlm_search_schedule() has completed.  The
  * memory of their windows is at most config->act_mem on each rank.  kinds: of
  * stages that are tried (graph/predict/stage_kind.h).  Evaluates with the
@@ -25,8 +18,8 @@ bool mtlm_search_order_takes(const struct mtlm_program_config *config);
  * Sets *windows to what config's windows make, without an order.  If the choice
  * is an order, sets *found, which the caller frees with
  * mtlm_found_order_free(), and returns true.  Returns false if the choice is
- * the windows; with several workers per rank, and for pipelines of more than
- * 100,000 boxes. */
+ * the windows, and if orders of none of the kinds are searched
+ * (graph/predict/search_limit.h). */
 bool mtlm_search_order(const struct mtlm_program_config *config, unsigned kinds,
                        const struct mtlm_stage_cost *machine, bool waits,
                        struct mtlm_found_order *windows,

@@ -14,6 +14,7 @@
 #include "graph/predict/outline.h"
 #include "graph/predict/pipeline_programs.h"
 #include "graph/predict/search.h"
+#include "graph/predict/search_limit.h"
 #include "graph/predict/search_order.h"
 #include "graph/predict/search_program.h"
 #include "graph/predict/stage_kind.h"
@@ -244,7 +245,7 @@ static void try_schedule(struct program_search *s,
 
     if (schedule->sizing != MTLM_SIZING_STAGES
         || !mtlm_schedule_fits(schedule, &config->layout)
-        || !mtlm_search_order_takes(config))
+        || !mtlm_search_limit_takes(config))
         return;
     own.schedule = schedule;
     if (schedule->fused) {

@@ -30,7 +30,7 @@ struct mtlm_search_program {
  * those of the choice.
  * Tries the published orders of fused schedules with three and more virtual
  * stages on each rank, too (mtlm_stage_kind_deeper()).
- * Beyond MTLM_SEARCH_ORDER_BOXES, tries windows alone.  If the choice does not
+ * Beyond MTLM_SEARCH_LIMIT_BOXES, tries windows alone.  If the choice does not
  * fit, tries windows in parts of config->act_mem, too.  Of large programs, only
  * the first microbatches are evaluated.  All microbatches decide between the
  * shortest chain and the shortest of the others.

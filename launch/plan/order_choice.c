@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "graph/build/ring.h"
+#include "graph/predict/search_limit.h"
 #include "graph/predict/search_order.h"
 #include "graph/predict/search_program.h"
 #include "launch/options/options_note.h"
@@ -88,7 +89,8 @@ static void search_order(struct mtlm_options *options, struct mtlm_wish *wish,
                          struct mtlm_found_order *windows,
                          struct mtlm_found_order *found)
 {
-    const bool both = wish->policy_free && mtlm_search_order_takes(config);
+    const bool both =
+        wish->policy_free && mtlm_search_limit_takes_any(config, kinds);
     struct searched s[2] = {{.config = *config}, {.config = *config}};
     int best = mtlm_plugin_holds();
 
@@ -160,20 +162,37 @@ static void note_search(struct mtlm_options *options,
                       config->act_mem);
 }
 
-/* Notes a pipeline of which no order is searched. */
-static void note_limit(struct mtlm_options *options,
-                       const struct mtlm_program_config *config)
+static int count_passes(const struct mtlm_program_config *config)
 {
     const struct mtlm_boxes boxes = mtlm_program_boxes(config);
-    const int n = mtlm_boxes_count(&boxes);
 
-    if (config->layout.workers > 1 || n <= MTLM_SEARCH_ORDER_BOXES
-        || config->layout.placement == MTLM_PLACEMENT_POLICY)
+    return mtlm_boxes_count(&boxes);
+}
+
+/* Notes stages of which no order is searched.  asked: before the search. */
+static void note_limit(struct mtlm_options *options,
+                       const struct mtlm_program_config *asked, unsigned kinds,
+                       const struct mtlm_program_config *chosen)
+{
+    const char *name = mtlm_options_schedule(options)->name;
+    struct mtlm_program_config skipped;
+    int v;
+
+    if (!mtlm_search_limit_skips(asked, kinds, &skipped))
         return;
-    mtlm_options_note(options,
-                      "schedule %s: windows only, no order is searched: %d "
-                      "passes an iteration, and the limit is %d",
-                      config->schedule->name, n, MTLM_SEARCH_ORDER_BOXES);
+    v = skipped.layout.virtual_stages;
+    if (mtlm_search_limit_takes_any(asked, kinds))
+        mtlm_options_note(options,
+                          "schedule %s: with %d virtual stage%s on each rank, "
+                          "no order is searched: %d passes an iteration, and "
+                          "the limit is %d",
+                          name, v, mtlm_plural(v), count_passes(&skipped),
+                          MTLM_SEARCH_LIMIT_BOXES);
+    else
+        mtlm_options_note(options,
+                          "schedule %s: windows only, no order is searched: %d "
+                          "passes an iteration, and the limit is %d",
+                          name, count_passes(chosen), MTLM_SEARCH_LIMIT_BOXES);
 }
 
 void mtlm_order_choice_search(struct mtlm_options *options,
@@ -181,13 +200,15 @@ void mtlm_order_choice_search(struct mtlm_options *options,
                               struct mtlm_program_config *config,
                               unsigned kinds)
 {
+    const struct mtlm_program_config asked = *config;
     struct mtlm_found_order windows = {0}, found = {0};
 
     /* The end of an order would be a flush. */
     if (config->weight_staleness == 0)
         search_order(options, wish, config, kinds, &windows, &found);
     note_search(options, config, &windows, &found);
-    note_limit(options, config);
+    if (config->weight_staleness == 0 && !options->eval_only)
+        note_limit(options, &asked, kinds, config);
 }
 
 void mtlm_order_choice_places(struct mtlm_options *options,

@@ -10,7 +10,7 @@
 #include "graph/predict/late.h"
 #include "graph/predict/limits.h"
 #include "graph/predict/pipeline_programs.h"
-#include "graph/predict/search_order.h"
+#include "graph/predict/search_limit.h"
 #include "graph/predict/work.h"
 #include "launch/plan/layout_choice.h"
 #include "launch/plan/policy_choice.h"
@@ -39,7 +39,7 @@ static bool is_comparable(const struct mtlm_wish *wish,
            && config.layout.pp > 1
            && config.layout.placement != MTLM_PLACEMENT_POLICY
            && !config.eval_only && config.weight_staleness == 0
-           && mtlm_boxes_count(&boxes) <= MTLM_SEARCH_ORDER_BOXES
+           && mtlm_boxes_count(&boxes) <= MTLM_SEARCH_LIMIT_BOXES
            && (!modelled
                || config.microbatches * mtlm_pipeline_programs_nodes(&config)
                       <= MTLM_MANY_NODES);

@@ -1,4 +1,5 @@
-/* --schedule auto: the orders of boxes that the search finds. */
+/* --schedule auto: the orders of boxes that the search finds, beside windows.
+ */
 
 #include "config.h"
 
@@ -15,6 +16,7 @@
 #include "graph/build/ring.h"
 #include "graph/predict/activation_memory.h"
 #include "graph/predict/search.h"
+#include "graph/predict/search_limit.h"
 #include "graph/predict/search_order.h"
 #include "graph/predict/stage_kind.h"
 #include "graph/predict/work.h"
@@ -329,6 +331,34 @@ static void test_no_order_is_searched_for_workers(void **state)
     mtlm_stage_times_free(&times);
 }
 
+/* Four ranks and 5,000 microbatches: 60,000 passes with one stage on each rank,
+ * 120,000 with two. */
+static void test_the_limit_holds_for_each_kind_of_stages(void **state)
+{
+    struct mtlm_program_config config = small_config(1, 4, 5000), one;
+    struct mtlm_found_order windows, order;
+
+    (void) state;
+    config.model.num_layers = SEARCH_SCENE_LAYERS;
+    config.schedule = mtlm_schedule_find("auto");
+    for (int v = 1; v <= 2; v++) {
+        config.layout.virtual_stages = v;
+        assert_int_equal(mtlm_search_limit_takes(&config), v == 1);
+        assert_true(mtlm_search_limit_takes_any(&config, MTLM_KINDS_ALL));
+        assert_true(mtlm_search_limit_skips(&config, MTLM_KINDS_ALL, &one));
+        assert_int_equal(one.layout.virtual_stages, 2);
+        assert_false(mtlm_search_limit_takes_any(&config, MTLM_KINDS_OF_TWO));
+    }
+    assert_true(mtlm_search_limit_skips(&config, MTLM_KINDS_GIVEN, &one));
+    config.layout.virtual_stages = 1;
+    assert_false(mtlm_search_limit_skips(&config, MTLM_KINDS_GIVEN, &one));
+    assert_false(mtlm_search_order(&config, MTLM_KINDS_OF_TWO, &no_machine,
+                                   false, &windows, &order));
+    assert_float_equal(windows.seconds, 0, 0); /* nothing is evaluated */
+    config.layout.workers = 2;
+    assert_false(mtlm_search_limit_skips(&config, MTLM_KINDS_ALL, &one));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,6 +373,7 @@ int main(void)
         cmocka_unit_test(test_auto_is_no_longer_than_the_order_of_zb_v),
         cmocka_unit_test(test_without_times_orders_count_by_flops),
         cmocka_unit_test(test_no_order_is_searched_for_workers),
+        cmocka_unit_test(test_the_limit_holds_for_each_kind_of_stages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
