@@ -23,6 +23,7 @@ struct mtlm_found_order {
     /* Of an iteration, by evaluation: with messages as given, and the mean with
      * late messages. */
     double seconds, late_seconds;
+    bool too_large; /* programs need more memory than there is */
 };
 
 /* Frees the order. */

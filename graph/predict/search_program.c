@@ -137,6 +137,23 @@ static int kind_of(const struct mtlm_found_order *found)
                : READY;
 }
 
+/* Takes over a candidate if its programs, which fit, are the shortest of their
+ * kind so far; else frees its order. */
+static void keep_shortest(struct program_search *s,
+                          const struct mtlm_program_config *config,
+                          struct mtlm_found_order found)
+{
+    struct program_choice *best = &s->best[kind_of(&found)];
+
+    if (found.seconds > s->most
+        || found.seconds >= best->found.seconds * (1 - MTLM_SECONDS_ROUNDING)) {
+        mtlm_found_order_free(&found);
+        return;
+    }
+    mtlm_found_order_free(&best->found);
+    *best = (struct program_choice){found, config->window, config->act_mem};
+}
+
 /* Takes over the order, without ranks for windows, if its programs are the
  * shortest of their kind so far; else frees the order.  Returns whether the
  * programs fit. */
@@ -149,7 +166,6 @@ static bool note(struct program_search *s,
                                      .follow = follow,
                                      .schedule = config->schedule,
                                      .layout = config->layout};
-    struct program_choice *best = &s->best[kind_of(&found)];
     bool fit;
 
     one.order = order.ranks > 0 ? &found.order : NULL;
@@ -157,13 +173,7 @@ static bool note(struct program_search *s,
     fit = fits(s, &one);
     found.seconds =
         fit && stages_are_worth(s, &one) ? seconds_of(s, &one) : INFINITY;
-    if (found.seconds > s->most
-        || found.seconds >= best->found.seconds * (1 - MTLM_SECONDS_ROUNDING)) {
-        mtlm_found_order_free(&found);
-        return fit;
-    }
-    mtlm_found_order_free(&best->found);
-    *best = (struct program_choice){found, config->window, config->act_mem};
+    keep_shortest(s, config, found);
     return fit;
 }
 
@@ -310,16 +320,14 @@ static struct program_search create_search(
         .search = search, .microbatches = fmin(config->microbatches, few)};
 }
 
-/* Sets the seconds of a choice that was made by stages.  gradients: windows get
- * the slots of gradients of a search.  Returns whether the choice fits into the
- * memory. */
-static bool evaluate_choice(const struct program_search *s,
+/* Sets seconds and too_large of a choice that was made by stages.  gradients:
+ * windows get the slots of gradients of a search. */
+static void evaluate_choice(const struct program_search *s,
                             const struct mtlm_program_config *config,
                             bool gradients, struct mtlm_found_order *choice)
 {
     struct mtlm_program_config one = *config;
     struct mtlm_stage_times times;
-    bool fit;
 
     one.schedule = choice->schedule;
     one.layout = choice->layout;
@@ -333,20 +341,19 @@ static bool evaluate_choice(const struct program_search *s,
     }
     choice->seconds = seconds_of(s, &one);
     choice->late_seconds = 0;
-    fit = fits(s, &one);
+    choice->too_large = !fits(s, &one);
     mtlm_activation_memory_free(&one.activation);
     mtlm_stage_times_free(&times);
-    return fit;
 }
 
 /* Begins with the choice of the search before.  stages_s: its seconds by
  * stages. */
 static void begin(struct program_search *s,
                   const struct mtlm_program_config *config,
-                  const struct mtlm_found_order *found, double stages_s,
-                  bool fit)
+                  const struct mtlm_found_order *found, double stages_s)
 {
     struct program_choice *best = &s->best[kind_of(found)];
+    const bool fit = !found->too_large;
 
     for (int i = 0; i < KINDS; i++)
         s->best[i].found.seconds = INFINITY;
@@ -413,13 +420,15 @@ void mtlm_search_program(const struct mtlm_search_program *search,
 {
     struct program_search s = create_search(search, config);
     const double stages_s = found->seconds;
-    bool fit = evaluate_choice(&s, config, true, windows);
 
+    evaluate_choice(&s, config, true, windows);
     if (found->order.ranks > 0)
-        fit = evaluate_choice(&s, config, true, found);
+        evaluate_choice(&s, config, true, found);
     else
         *found = *windows;
-    begin(&s, config, found, stages_s, fit);
+    begin(&s, config, found, stages_s);
+    if (found->order.ranks > 0 && !windows->too_large)
+        keep_shortest(&s, config, *windows);
     if (search->kinds == MTLM_KINDS_GIVEN)
         try_kind(&s, config);
     for (int i = 0; i < MTLM_STAGE_KINDS; i++) {

@@ -117,7 +117,8 @@ static void search_order(struct mtlm_options *options, struct mtlm_wish *wish,
     wish->config.follow = found->follow;
 }
 
-/* Writes "3.80 % shorter": by how much the order is shorter than windows. */
+/* Writes "3.80 % shorter": by how much the order is shorter than windows.  The
+ * choice by programs may be up to 0.1 % longer. */
 static void describe_gain(const struct mtlm_found_order *windows,
                           const struct mtlm_found_order *found, char *text,
                           size_t bytes)
@@ -125,8 +126,10 @@ static void describe_gain(const struct mtlm_found_order *windows,
     const double gain = 100 * (1 - found->seconds / windows->seconds);
     const double late = 100 * (1 - found->late_seconds / windows->late_seconds);
 
-    if (gain < -.005)
+    if (gain < -.005 && windows->too_large)
         snprintf(text, bytes, "as windows need more memory");
+    else if (gain < -.005 && found->late_seconds == 0)
+        snprintf(text, bytes, "%.2f %% longer", -gain);
     else if (gain >= .1 || found->late_seconds == 0)
         snprintf(text, bytes, "%.2f %% shorter", gain);
     else

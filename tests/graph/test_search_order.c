@@ -3,6 +3,7 @@
 
 #include "config.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,6 +19,7 @@
 #include "graph/predict/search.h"
 #include "graph/predict/search_limit.h"
 #include "graph/predict/search_order.h"
+#include "graph/predict/search_program.h"
 #include "graph/predict/stage_kind.h"
 #include "graph/predict/work.h"
 #include "tests/graph/search_scene.h"
@@ -359,6 +361,64 @@ static void test_the_limit_holds_for_each_kind_of_stages(void **state)
     assert_false(mtlm_search_limit_skips(&config, MTLM_KINDS_ALL, &one));
 }
 
+/* ---- programs ---- */
+
+/* Each rank runs F, B and W of a microbatch before those of the next one. */
+static struct mtlm_found_order one_by_one(
+    const struct mtlm_program_config *config)
+{
+    const struct mtlm_boxes boxes = mtlm_program_boxes(config);
+    struct mtlm_found_order found = {.order = mtlm_order_create(&boxes),
+                                     .follow = MTLM_FOLLOW_STRICT,
+                                     .schedule = config->schedule,
+                                     .layout = config->layout,
+                                     .seconds = 1};
+
+    for (int k = 0; k < config->layout.pp; k++)
+        for (int i = 0; i < config->microbatches; i++)
+            for (int phase = MTLM_PHASE_FORWARD; phase <= MTLM_PHASE_WEIGHT;
+                 phase++)
+                mtlm_order_append_phase(&found.order, &boxes, phase, k, i);
+    return found;
+}
+
+/* The windows of 1F1B, in the memory of eight microbatches and of one, beside
+ * an order without overlap.  Nothing else is tried. */
+static void test_windows_that_fit_replace_a_longer_order(void **state)
+{
+    enum { NO_KIND = 1 << MTLM_STAGE_KINDS };
+    static const double memory[] = {4, .5};
+    const struct mtlm_cluster cluster = {
+        .timed = true,
+        .forward_s = 1,
+        .backward_s = 1,
+        .weight_s = 1,
+        .host = {.latency_s = .001, .bytes_per_s = INFINITY}};
+    const struct mtlm_stage_cost machine = {
+        .cluster = &cluster, .stretch = 1, .slow_rank = -1, .speed = 1};
+    const struct mtlm_search_program search = {.machine = &machine,
+                                               .kinds = NO_KIND};
+
+    (void) state;
+    for (int i = 0; i < 2; i++) {
+        struct mtlm_program_config config = small_config(1, 4, 8);
+        struct mtlm_found_order windows, found;
+
+        config.schedule = mtlm_schedule_find("auto");
+        config.act_mem = memory[i] * search_scene_two(&config);
+        windows = (struct mtlm_found_order){.follow = MTLM_FOLLOW_WINDOWS,
+                                            .schedule = config.schedule,
+                                            .layout = config.layout};
+        found = one_by_one(&config);
+        mtlm_search_program(&search, &config, &windows, &found);
+        assert_int_equal(windows.too_large, i > 0);
+        assert_int_equal(found.order.ranks, i > 0 ? 4 : 0);
+        if (i == 0)
+            assert_float_equal(found.seconds, windows.seconds, 0);
+        mtlm_found_order_free(&found);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,6 +434,7 @@ int main(void)
         cmocka_unit_test(test_without_times_orders_count_by_flops),
         cmocka_unit_test(test_no_order_is_searched_for_workers),
         cmocka_unit_test(test_the_limit_holds_for_each_kind_of_stages),
+        cmocka_unit_test(test_windows_that_fit_replace_a_longer_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
