@@ -207,6 +207,7 @@ static int print_plan(const struct dry_run *d, struct mtlm_error *err)
         .model = o->preset ? o->preset : "mtlm-dag",
         .name = mtlm_options_schedule_name(o),
         .order = o->schedule_out,
+        .searched = mtlm_options_schedule(o)->sizing == MTLM_SIZING_SEARCH,
         .bound_lp = o->bound == MTLM_BOUND_LP,
         .bound = o->bound_out,
         .times = times,

@@ -408,7 +408,8 @@ int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
     if (rc == 0 && files->svg)
         rc = draw(&work, &e, files, err);
     if (rc == 0 && files->order)
-        rc = mtlm_plan_order_write(files->order, config, &work, &e, err);
+        rc = mtlm_plan_order_write(files->order, config, files->searched, &work,
+                                   &e, err);
     mtlm_evaluation_free(&e);
     mtlm_work_free(&work);
     return rc;

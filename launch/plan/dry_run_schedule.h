@@ -15,6 +15,7 @@ struct mtlm_dry_run_files {
     bool svg_ops;             /* as in struct mtlm_trace_info */
     const char *model, *name; /* title of the picture */
     const char *order;        /* graph/order/order_write.h, or NULL */
+    bool searched;            /* a search found the order of the config */
     bool bound_lp;            /* print the bound of linear programs */
     const char *bound;        /* launch/plan/plan_bound.h, or NULL */
     const char *times;        /* option and file that config->times are from */

@@ -8,19 +8,20 @@
 
 int mtlm_plan_order_write(const char *path,
                           const struct mtlm_program_config *config,
-                          const struct mtlm_work *work,
+                          bool searched, const struct mtlm_work *work,
                           const struct mtlm_evaluation *evaluation,
                           struct mtlm_error *err)
 {
-    const bool chained = mtlm_program_is_chained(config);
+    const bool given =
+        mtlm_program_is_chained(config) || (searched && config->order);
     const bool lanes = config->layout.workers > 1;
     struct mtlm_boxes boxes = mtlm_evaluate_boxes(&work->pipeline, NULL);
     struct mtlm_box_order order;
     int rc;
 
-    if (chained || lanes)
+    if (given || lanes)
         boxes.pieces = 1;
-    if (chained)
+    if (given)
         return mtlm_order_write(path, &boxes, config->order, err);
     order = mtlm_order_create(&boxes);
     if (lanes)

@@ -6,13 +6,13 @@
 #include "graph/predict/work.h"
 #include "runtime/base/error.h"
 
-/* Writes config->order if the program is chained, else the order of an
- * evaluation of its work, whose tasks have workers.  With several workers on
- * each rank, a pass is in the lane of the worker that starts it.  Returns 0, or
- * -1 with err. */
+/* Writes config->order if the program is chained or the order was searched,
+ * else the order of an evaluation of its work, whose tasks have workers.  With
+ * several workers on each rank, a pass is in the lane of the worker that starts
+ * it.  Returns 0, or -1 with err. */
 int mtlm_plan_order_write(const char *path,
                           const struct mtlm_program_config *config,
-                          const struct mtlm_work *work,
+                          bool searched, const struct mtlm_work *work,
                           const struct mtlm_evaluation *evaluation,
                           struct mtlm_error *err);
 

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "graph/build/ring.h"
+#include "graph/order/order_write.h"
 #include "graph/predict/activation_memory.h"
 #include "launch/plan/dry_run.h"
 #include "launch/plan/layout_choice.h"
@@ -354,6 +355,51 @@ static double multiple_of(const char *plan)
     return atof(at);
 }
 
+/* The stages that --schedule auto chose. */
+static struct mtlm_layout stages_of(const char *plan)
+{
+    static const char before[] = "\nschedule auto: ";
+    const char *at = strstr(plan, before);
+
+    assert_non_null(at);
+    return (struct mtlm_layout){.tp = 1,
+                                .pp = 4,
+                                .dp = 1,
+                                .virtual_stages = atoi(at + strlen(before)),
+                                .placement = strstr(at, "placement v,")
+                                                 ? MTLM_PLACEMENT_V
+                                                 : MTLM_PLACEMENT_LOOP,
+                                .workers = 1};
+}
+
+/* Asserts that the file has the order that the options follow. */
+static void assert_order_is_written(const char *path, const char *plan)
+{
+    char want_path[] = "/tmp/mtlm-order-XXXXXX", text[2][32 * 1024] = {""};
+    const char *paths[] = {path, want_path};
+    const int fd = mkstemp(want_path);
+    const struct mtlm_layout layout = stages_of(plan);
+    const struct mtlm_boxes boxes = {
+        .layout = &layout, .microbatches = 16, .pieces = 1};
+
+    assert_true(fd >= 0);
+    close(fd);
+    assert_non_null(options.order);
+    assert_int_equal(options.order->n[0],
+                     3 * layout.virtual_stages * boxes.microbatches);
+    assert_int_equal(mtlm_order_write(want_path, &boxes, options.order, &error),
+                     0);
+    for (int i = 0; i < 2; i++) {
+        FILE *file = fopen(paths[i], "r");
+
+        assert_non_null(file);
+        text[i][fread(text[i], 1, sizeof(text[i]) - 1, file)] = '\0';
+        fclose(file);
+    }
+    unlink(want_path);
+    assert_string_equal(text[0], text[1]);
+}
+
 static void test_auto_says_an_order_that_can_be_repeated(void **state)
 {
     char path[] = "/tmp/mtlm-order-XXXXXX", line[512], *plan, *settings;
@@ -366,6 +412,7 @@ static void test_auto_says_an_order_that_can_be_repeated(void **state)
     snprintf(line, sizeof(line),
              EIGHT "--dry-run --schedule auto --schedule-out %s", path);
     plan = plan_of(line);
+    assert_order_is_written(path, plan);
     found = multiple_of(plan);
     assert_non_null(strstr(plan, "the priorities of an order found by search"));
     settings = strstr(plan, "--act-mem");
