@@ -144,6 +144,7 @@ static void print_memory(const struct mtlm_prediction *p, FILE *out)
 }
 
 int mtlm_prediction_table_print(const struct mtlm_prediction *prediction,
+                                const struct mtlm_shorter *shorter,
                                 const struct mtlm_options *options, FILE *out,
                                 struct mtlm_error *err)
 {
@@ -160,5 +161,6 @@ int mtlm_prediction_table_print(const struct mtlm_prediction *prediction,
         print_floor(prediction, out);
     }
     print_memory(prediction, out);
+    mtlm_shorter_print(shorter, out);
     return mtlm_assumptions_print(prediction, options, out, err);
 }

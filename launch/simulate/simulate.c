@@ -302,6 +302,7 @@ static int evaluate(struct simulation *s, struct mtlm_folded_run *run,
                     FILE *out, struct mtlm_error *err)
 {
     struct mtlm_prediction prediction;
+    struct mtlm_shorter shorter;
 
     if (run_iteration(s, run, err) < 0)
         return -1;
@@ -310,8 +311,11 @@ static int evaluate(struct simulation *s, struct mtlm_folded_run *run,
         return 0;
     }
     prediction = mtlm_prediction_make(run, s->options, &s->cluster, &s->hosts);
+    mtlm_step_show("evaluating the schedule in other modes");
+    shorter = mtlm_shorter_find(run, s->options, s->hosts.available);
     mtlm_step_clear();
-    if (mtlm_prediction_table_print(&prediction, s->options, out, err) < 0)
+    if (mtlm_prediction_table_print(&prediction, &shorter, s->options, out, err)
+        < 0)
         return -1;
     if (s->search.n > 0)
         mtlm_layout_search_print(&s->search, &s->hosts, out);

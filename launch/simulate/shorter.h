@@ -1,0 +1,30 @@
+#ifndef MTLM_SHORTER_H
+#define MTLM_SHORTER_H
+
+/* What would shorten a simulated iteration, at no cost in memory beyond a
+ * device: the published order of the schedule, or workers that wait. */
+
+#include <stdio.h>
+
+#include "launch/options/options.h"
+#include "launch/simulate/folded_run.h"
+
+/* Seconds of an iteration.  0: not shorter by 0.5 %, or unknown. */
+struct mtlm_shorter {
+    double given_s;  /* of the run */
+    double strict_s; /* --schedule-mode strict */
+    double wait_s;   /* STARPU_SCHED=mtlm */
+};
+
+/* Evaluates the run, which was evaluated without noise, in other ways.
+ * available: bytes of a device or host; INFINITY: unknown.  Evaluates nothing
+ * for a single stage, for chains, for schedules that are searched, and for
+ * iterations of more than MTLM_MANY_NODES nodes. */
+struct mtlm_shorter mtlm_shorter_find(struct mtlm_folded_run *run,
+                                      const struct mtlm_options *options,
+                                      double available);
+
+/* Prints what is shorter, if anything is. */
+void mtlm_shorter_print(const struct mtlm_shorter *shorter, FILE *out);
+
+#endif /* MTLM_SHORTER_H */

@@ -1,0 +1,106 @@
+/* --simulate names ways that take less time, and their seconds hold. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "runtime/base/memory.h"
+#include "tests/launch/parse.h"
+#include "tests/launch/simulated.h"
+
+#define JOB                                                                    \
+    "--model gpt2-345m --num-layers 8 --fp16 --world-size 8 "                  \
+    "--tensor-model-parallel-size 2 --pipeline-model-parallel-size 4 "         \
+    "--micro-batch-size 1 --global-batch-size 8 --schedule zb-h1 "
+
+/* Returns the seconds of the way; 0: the text does not name the way. */
+static double seconds_by(const char *text, const char *way)
+{
+    const char *at = strstr(text, way);
+
+    if (!at)
+        return 0;
+    while (at > text && at[-1] != '\n')
+        at--;
+    return strtod(at + strlen("shorter          "), NULL);
+}
+
+static void test_the_seconds_of_a_way_are_those_of_its_command(void **state)
+{
+    char *text = text_of("dgx-a100", JOB);
+    const double given = number_after(text, "\ntime             ");
+    const double strict = seconds_by(text, ": --schedule-mode strict\n");
+    const double wait = seconds_by(text, ": STARPU_SCHED=mtlm\n");
+
+    (void) state;
+    assert_true(strict > 0 && strict < given);
+    assert_true(wait > 0 && wait < given);
+    near(strict, seconds_of("dgx-a100", JOB "--schedule-mode strict"), 1e-5);
+    setenv("STARPU_SCHED", "mtlm", 1);
+    near(wait, seconds_of("dgx-a100", JOB), 1e-5);
+    setenv("STARPU_SCHED", "prio", 1);
+    free(text);
+}
+
+/* A chain has nothing to choose, and a search has chosen. */
+static void test_there_may_be_no_other_way(void **state)
+{
+    static const char *const lines[] = {
+        JOB "--schedule-mode strict", JOB "--schedule auto",
+        JOB "--world-size 2 --pipeline-model-parallel-size 1"};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        char *text = text_of("dgx-a100", lines[i]);
+
+        assert_null(strstr(text, "\nshorter "));
+        free(text);
+    }
+}
+
+/* The order of zb-2p follows the memory: a way that is named is no longer than
+ * said, and no way is missing. */
+static void test_a_way_keeps_to_the_memory(void **state)
+{
+    static const char *const limits[] = {"50e6", "100e6", "150e6", "300e6"};
+    int named = 0;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+        char *line =
+            mtlm_sprintf(JOB "--schedule zb-2p --act-mem %s", limits[i]);
+        char *ordered = mtlm_sprintf("%s --schedule-mode strict", line);
+        char *text = text_of("dgx-a100", line);
+        const double given = number_after(text, "\ntime             ");
+        const double strict = seconds_by(text, ": --schedule-mode strict\n");
+
+        if (strict > 0)
+            near(strict, seconds_of("dgx-a100", ordered), 1e-5);
+        else
+            assert_true(seconds_of("dgx-a100", ordered) > .99 * given);
+        named += strict > 0;
+        free(text);
+        free(ordered);
+        free(line);
+    }
+    assert_true(named > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_seconds_of_a_way_are_those_of_its_command),
+        cmocka_unit_test(test_there_may_be_no_other_way),
+        cmocka_unit_test(test_a_way_keeps_to_the_memory),
+    };
+
+    /* Else a search prefers a policy for all simulations behind it. */
+    setenv("STARPU_SCHED", "prio", 1);
+    return cmocka_run_group_tests(tests, parse_setup, parse_teardown);
+}
