@@ -102,12 +102,15 @@ static int turn_of(struct builder *b, const struct mtlm_item *item)
     return *turn;
 }
 
+/* A collective without a duration passes at once, without a turn: a worker that
+ * it sets free must not choose before. */
 static int collective_task(struct builder *b, const struct mtlm_item *item,
                            int iteration)
 {
     const enum mtlm_group group = item->node->call.attr.collective.group;
     const struct mtlm_layout *mine = &b->program->config.layout;
-    const int turn = turn_of(b, item);
+    const int64_t ns = duration_ns(b, item, iteration);
+    const int turn = ns > 0 ? turn_of(b, item) : NONE;
     int members = 0, leader = NONE, *task;
 
     for (int r = 0; r < b->job->n; r++)
@@ -117,13 +120,13 @@ static int collective_task(struct builder *b, const struct mtlm_item *item,
         }
     task = find_task(&b->rank[leader].led[group], b->rank[b->at].met[group]++);
     if (*task == NONE) {
-        *task =
-            mtlm_simulator_task(b->sim, turn, duration_ns(b, item, iteration),
-                                priority_of(b, item, iteration));
+        *task = mtlm_simulator_task(b->sim, turn, ns,
+                                    priority_of(b, item, iteration));
         b->missing += members - 1;
     } else {
         b->missing--;
-        mtlm_simulator_also(b->sim, *task, turn);
+        if (turn != NONE)
+            mtlm_simulator_also(b->sim, *task, turn);
     }
     return *task;
 }
