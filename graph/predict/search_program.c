@@ -402,6 +402,12 @@ static void choose(struct program_search *s, struct mtlm_program_config *config,
         && fmax(best[READY].found.seconds, best[CHAINED].found.seconds)
                < INFINITY)
         evaluate_all(s, config, best, windows);
+    if (!windows->too_large
+        && windows->seconds < MTLM_WORTH_SHARE * best[READY].found.seconds) {
+        mtlm_found_order_free(&best[READY].found);
+        best[READY] =
+            (struct program_choice){*windows, config->window, config->act_mem};
+    }
     if (best[1 - chosen].found.seconds < best[chosen].found.seconds)
         chosen = 1 - chosen;
     mtlm_found_order_free(&best[1 - chosen].found);

@@ -23,17 +23,17 @@ struct mtlm_search_program {
  * *found: the choice of mtlm_search_order(); without ranks, the windows of
  * config.
  *
- * Tries the windows of config.  For each kind of stages, tries the windows of
- * the largest alpha and of 1F1B's.  Tries each schedule: its published order as
- * priorities and strictly, and, where B and W are apart, the order that its
- * windows make, as priorities. Without tensor parallelism, leaves out programs
- * whose stages take 2 % more than those of the choice. Tries the published
- * orders of fused schedules with three and more virtual stages on each rank,
- * too (mtlm_stage_kind_deeper()). Beyond MTLM_SEARCH_LIMIT_BOXES, tries windows
- * alone.  If the choice does not fit, tries windows in parts of
- * config->act_mem, too.  Of large programs, only the first microbatches are
- * evaluated.  All microbatches decide between the shortest chain and the
- * shortest of the others.
+ * Tries the windows of config, also with all microbatches.  For each kind of
+ * stages, tries the windows of the largest alpha and of 1F1B's.  Tries each
+ * schedule: its published order as priorities and strictly, and, where B and W
+ * are apart, the order that its windows make, as priorities.  Without tensor
+ * parallelism, leaves out programs whose stages take 2 % more than those of the
+ * choice.  Tries the published orders of fused schedules with three and more
+ * virtual stages on each rank, too (mtlm_stage_kind_deeper()).  Beyond
+ * MTLM_SEARCH_LIMIT_BOXES, tries windows alone.  If the choice does not fit,
+ * tries windows in parts of config->act_mem, too.  Of large programs, only the
+ * first microbatches are evaluated.  All microbatches decide between the
+ * shortest chain and the shortest of the others.
  *
  * Sets layout, window and act_mem of config, and *found.  Sets seconds and
  * too_large of *windows and *found to those of the programs; late_seconds to

@@ -8,9 +8,9 @@
 
 #include <mtlm/policy.h>
 
+#include "graph/order/task_heap.h"
 #include "graph/predict/simulator.h"
 #include "graph/predict/task_edges.h"
-#include "graph/order/task_heap.h"
 #include "runtime/base/memory.h"
 
 enum { NONE = -1 };

@@ -14,8 +14,8 @@
 enum { MEANS = 50 };
 
 /* Finite losses come in blocks of `width`.  A window has the last losses of the
- * block before, and those of the block so far.  No loss is
- * subtracted: after a huge one the difference would lack the others. */
+ * block before, and those of the block so far.  No loss is subtracted: after a
+ * huge one the difference would lack the others. */
 static void compute_means(struct mtlm_losses *losses)
 {
     const struct mtlm_curve *c = &losses->curves.of[MTLM_CURVE_TRAINING];

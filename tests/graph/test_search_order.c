@@ -1,5 +1,4 @@
-/* --schedule auto: the orders of boxes that the search finds, beside windows.
- */
+/* --schedule auto: orders of boxes that the search finds, beside windows. */
 
 #include "config.h"
 
