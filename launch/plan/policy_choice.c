@@ -15,6 +15,7 @@
 #include "launch/plan/layout_choice.h"
 #include "launch/plan/policy_choice.h"
 #include "launch/plan/policy_prefer.h"
+#include "launch/plan/settled_options.h"
 #include "runtime/base/memory.h"
 #include "runtime/machine/machine.h"
 #include "runtime/machine/plugin.h"
@@ -126,21 +127,6 @@ static struct mtlm_policy_seconds seconds_of(const struct mtlm_wish *wish,
 
 /* ---- the choice ---- */
 
-/* Frees what a schedule that was settled from `before` has of its own. */
-static void free_settled(struct settled *settled,
-                         const struct mtlm_options *before)
-{
-    struct mtlm_options *o = &settled->options;
-
-    if (o->order && o->order != before->order) {
-        mtlm_order_free(o->order);
-        free(o->order);
-    }
-    if (settled->wish.machine.cluster)
-        mtlm_stage_times_free(&o->times);
-    free(o->notes);
-}
-
 /* Gives options and wish the schedule, which is used up. */
 static void adopt(struct mtlm_options *options, struct mtlm_wish *wish,
                   const struct settled *settled)
@@ -167,10 +153,10 @@ static void compare(struct mtlm_options *options, struct mtlm_wish *wish,
     if (mtlm_layout_choice_take(&mtlm.options, &mtlm.wish, choice, &err) == 0)
         mtlm_s = seconds_of(&mtlm.wish, choice);
     if (mtlm_policy_prefer(&mtlm.options, prio_s, mtlm_s)) {
-        free_settled(&prio, &before->options);
+        mtlm_settled_options_free(&prio.options, &before->options);
         adopt(options, wish, &mtlm);
     } else {
-        free_settled(&mtlm, &before->options);
+        mtlm_settled_options_free(&mtlm.options, &before->options);
     }
 }
 

@@ -1,22 +1,18 @@
-/* Evaluates a simulated iteration in the modes that a user might prefer. */
+/* Simulates a job in the ways that a user might prefer. */
 
 #include "config.h"
 
-#include <string.h>
-
-#include "graph/build/order_build.h"
 #include "graph/order/published.h"
-#include "graph/predict/activation_memory.h"
 #include "graph/predict/hold.h"
 #include "graph/predict/limits.h"
-#include "launch/options/options_schedule.h"
-#include "launch/plan/order_fit.h"
-#include "launch/plan/plan_modes.h"
 #include "launch/plan/policy_prefer.h"
+#include "launch/plan/settled_options.h"
 #include "launch/simulate/shorter.h"
+#include "launch/simulate/simulate.h"
+#include "runtime/machine/machine.h"
 #include "runtime/machine/plugin.h"
 
-/* Whether other ways can be evaluated, within the time of the first one. */
+/* Whether there may be other ways, within the time of the first one. */
 static bool has_others(const struct mtlm_folded_run *run,
                        const struct mtlm_options *options)
 {
@@ -26,7 +22,7 @@ static bool has_others(const struct mtlm_folded_run *run,
     return config->layout.pp > 1
            && config->schedule->sizing != MTLM_SIZING_SEARCH
            && options->simulate_engine == MTLM_ENGINE_EVALUATOR
-           && !mtlm_folded_run_chains(run) && !mtlm_program_is_chained(config)
+           && !options->profile && !mtlm_program_is_chained(config)
            && !run->programs.draws.noise && run->execution.n <= MTLM_MANY_NODES;
 }
 
@@ -39,83 +35,64 @@ static bool gains(const struct mtlm_folded_run *run, double seconds)
                                     (struct mtlm_policy_seconds){seconds, 0});
 }
 
-/* Returns the seconds of config under a policy; 0: config needs more memory
- * than available, or is not shorter. */
-static double shorter_seconds(const struct mtlm_folded_run *given,
-                              const struct mtlm_options *options,
-                              const struct mtlm_program_config *config,
-                              const char *policy, double available)
+/* Returns the seconds of the job with these options, which are settled in a
+ * copy; 0: the job is refused, or not shorter than the run. */
+static double shorter_seconds(const struct mtlm_folded_run *run,
+                              const struct mtlm_options *options)
 {
-    struct mtlm_folded_run run = mtlm_folded_run_create(config, given->cluster);
+    struct mtlm_options copy = *options;
+    struct mtlm_error refusal;
     double seconds = 0;
 
-    run.policy = policy;
-    if (mtlm_folded_run_memory(&run) <= available) {
-        mtlm_folded_run_evaluate(&run, options->transport == MTLM_USE_SERIAL);
-        seconds = 1e-9 * run.execution.makespan_ns;
-    }
-    mtlm_folded_run_free(&run);
-    return gains(given, seconds) ? seconds : 0;
-}
-
-/* Returns the seconds of the published order as a chain; 0: there is none, a
- * run would refuse it, or it is not shorter. */
-static double strict_seconds(const struct mtlm_folded_run *run,
-                             const struct mtlm_options *options,
-                             double available)
-{
-    struct mtlm_program_config config = run->programs.program[0]->config;
-    const struct mtlm_published *published =
-        mtlm_published_find(config.schedule->name);
-    const struct mtlm_boxes boxes = mtlm_program_boxes(&config);
-    struct mtlm_plan_mode mode[MTLM_PLAN_MODES];
-    struct mtlm_error ignored;
-    struct mtlm_box_order order;
-    double seconds = 0;
-
-    if (!published || options->schedule_file
-        || mtlm_published_lacks(published, &boxes))
-        return 0;
-    mtlm_activation_memory_measure(&config);
-    order = mtlm_order_build(published, &config);
-    config.order = &order;
-    if ((config.act_mem <= 0
-         || mtlm_order_fit_act_mem(options, &config, &ignored) == 0)
-        && mtlm_plan_modes_list(&config, NULL, mode) > 0
-        && mode[0].config.follow == MTLM_FOLLOW_STRICT)
-        seconds = shorter_seconds(run, options, &mode[0].config, run->policy,
-                                  available);
-    mtlm_order_free(&order);
-    mtlm_activation_memory_free(&config.activation);
+    copy.notes = NULL;
+    if (mtlm_simulate_seconds(&copy, run->cluster, &seconds, &refusal) < 0
+        || !gains(run, seconds))
+        seconds = 0;
+    mtlm_settled_options_free(&copy, options);
     return seconds;
 }
 
-/* Returns the seconds of the run where workers wait.  A usual share tells fast
- * whether a wait helps; the choice of the best one takes ten times as long. */
-static double wait_seconds(struct mtlm_folded_run *run,
-                           const struct mtlm_options *options, double available)
+static double strict_seconds(const struct mtlm_folded_run *run,
+                             const struct mtlm_options *before)
 {
     const struct mtlm_program_config *config =
         &run->programs.program[0]->config;
+    struct mtlm_options strict = *before;
 
-    if (strcmp(run->policy, MTLM_HOLD_POLICY) == 0 || !mtlm_plugin_may_hold()
+    if (!mtlm_published_find(config->schedule->name) || before->schedule_file)
+        return 0;
+    strict.schedule_mode = MTLM_FOLLOW_STRICT;
+    strict.source[MTLM_OPT_SCHEDULE_MODE] = MTLM_SOURCE_COMMAND_LINE;
+    return shorter_seconds(run, &strict);
+}
+
+/* A usual share tells fast whether a wait helps: the choice of the best one
+ * takes ten times as long. */
+static double wait_seconds(struct mtlm_folded_run *run,
+                           const struct mtlm_options *before)
+{
+    double seconds;
+
+    if (!mtlm_plugin_is_free()
         || !gains(run, mtlm_pipeline_programs_makespan(&run->programs,
                                                        mtlm_hold_searched())))
         return 0;
-    return shorter_seconds(run, options, config, MTLM_HOLD_POLICY, available);
+    mtlm_plugin_prefer(MTLM_HOLD_POLICY);
+    seconds = shorter_seconds(run, before);
+    mtlm_plugin_prefer(MTLM_DEFAULT_POLICY);
+    return seconds;
 }
 
 struct mtlm_shorter mtlm_shorter_find(struct mtlm_folded_run *run,
-                                      const struct mtlm_options *options,
-                                      double available)
+                                      const struct mtlm_options *before)
 {
     struct mtlm_shorter shorter = {.given_s =
                                        1e-9 * run->execution.makespan_ns};
 
-    if (!has_others(run, options))
+    if (!has_others(run, before))
         return shorter;
-    shorter.strict_s = strict_seconds(run, options, available);
-    shorter.wait_s = wait_seconds(run, options, available);
+    shorter.strict_s = strict_seconds(run, before);
+    shorter.wait_s = wait_seconds(run, before);
     return shorter;
 }
 

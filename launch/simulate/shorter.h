@@ -1,8 +1,8 @@
 #ifndef MTLM_SHORTER_H
 #define MTLM_SHORTER_H
 
-/* What would shorten a simulated iteration, at no cost in memory beyond a
- * device: the published order of the schedule, or workers that wait. */
+/* What would shorten a simulated iteration: the published order of the
+ * schedule, or workers that wait. */
 
 #include <stdio.h>
 
@@ -16,13 +16,13 @@ struct mtlm_shorter {
     double wait_s;   /* STARPU_SCHED=mtlm */
 };
 
-/* Evaluates the run, which was evaluated without noise, in other ways.
- * available: bytes of a device or host; INFINITY: unknown.  Evaluates nothing
- * for a single stage, for chains, for schedules that are searched, and for
- * iterations of more than MTLM_MANY_NODES nodes. */
+/* Simulates the job of the run in other ways.  before: the options before the
+ * schedule was settled, with the layout of the run.  Simulates nothing for a
+ * single stage, for chains, noise, published code (--as), StarPU's engine,
+ * schedules that are searched, and iterations of more than MTLM_MANY_NODES
+ * nodes. */
 struct mtlm_shorter mtlm_shorter_find(struct mtlm_folded_run *run,
-                                      const struct mtlm_options *options,
-                                      double available);
+                                      const struct mtlm_options *before);
 
 /* Prints what is shorter, if anything is. */
 void mtlm_shorter_print(const struct mtlm_shorter *shorter, FILE *out);

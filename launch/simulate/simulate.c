@@ -11,6 +11,7 @@
 #include "graph/predict/simulator.h"
 #include "launch/job/job_blas.h"
 #include "launch/options/options_layout.h"
+#include "launch/options/options_stages.h"
 #include "launch/plan/cluster.h"
 #include "launch/plan/cluster_notes.h"
 #include "launch/plan/described.h"
@@ -35,6 +36,7 @@
 
 struct simulation {
     struct mtlm_options *options;
+    struct mtlm_options before; /* of options: before these were settled */
     const char *file; /* that the cluster is from */
     struct mtlm_cluster cluster;
     struct mtlm_wish wish;
@@ -297,6 +299,23 @@ static int run_iteration(const struct simulation *s,
     return 0;
 }
 
+/* Makes the layout that was found one that the user gave in o. */
+static void give_layout(const struct simulation *s, struct mtlm_options *o)
+{
+    static const enum mtlm_option_id given[] = {
+        MTLM_OPT_TENSOR_MODEL_PARALLEL_SIZE,
+        MTLM_OPT_PIPELINE_MODEL_PARALLEL_SIZE, MTLM_OPT_MICRO_BATCH_SIZE};
+    struct mtlm_wish wish = s->wish;
+    struct mtlm_choice choice;
+
+    wish.stages = mtlm_options_stages_wish(o);
+    mtlm_layout_search_take(&s->search, o, &wish, &choice);
+    o->tensor_parallel = choice.tp;
+    o->pipeline_parallel = choice.pp;
+    for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
+        o->source[given[i]] = MTLM_SOURCE_COMMAND_LINE;
+}
+
 /* Evaluates the run, and prints and writes the numbers. */
 static int evaluate(struct simulation *s, struct mtlm_folded_run *run,
                     FILE *out, struct mtlm_error *err)
@@ -312,7 +331,9 @@ static int evaluate(struct simulation *s, struct mtlm_folded_run *run,
     }
     prediction = mtlm_prediction_make(run, s->options, &s->cluster, &s->hosts);
     mtlm_step_show("evaluating the schedule in other modes");
-    shorter = mtlm_shorter_find(run, s->options, s->hosts.available);
+    if (s->search.n > 0)
+        give_layout(s, &s->before);
+    shorter = mtlm_shorter_find(run, &s->before);
     mtlm_step_clear();
     if (mtlm_prediction_table_print(&prediction, &shorter, s->options, out, err)
         < 0)
@@ -390,7 +411,8 @@ static int begin(struct simulation *s, const char *option,
 int mtlm_simulate(struct mtlm_options *options, FILE *out,
                   struct mtlm_error *err)
 {
-    struct simulation s = {.options = options, .file = options->simulate_file};
+    struct simulation s = {
+        .options = options, .before = *options, .file = options->simulate_file};
     int rc;
 
     if (check_alone(err) < 0 || begin(&s, "--simulate", err) < 0
@@ -427,21 +449,6 @@ int mtlm_simulate_seconds(struct mtlm_options *options,
     return rc;
 }
 
-/* Makes the layout that was found one that the user gave. */
-static void give_layout(struct simulation *s)
-{
-    static const enum mtlm_option_id given[] = {
-        MTLM_OPT_TENSOR_MODEL_PARALLEL_SIZE,
-        MTLM_OPT_PIPELINE_MODEL_PARALLEL_SIZE, MTLM_OPT_MICRO_BATCH_SIZE};
-    struct mtlm_options *o = s->options;
-
-    mtlm_layout_search_take(&s->search, o, &s->wish, &s->choice);
-    o->tensor_parallel = s->choice.tp;
-    o->pipeline_parallel = s->choice.pp;
-    for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
-        o->source[given[i]] = MTLM_SOURCE_COMMAND_LINE;
-}
-
 /* Returns whether the job, which exceeds every layout's devices, may fit with
  * state in host memory: the plan then says so. */
 static bool may_offload(const struct mtlm_options *options,
@@ -467,7 +474,7 @@ int mtlm_simulate_plan(struct mtlm_options *options, FILE *out,
         || (search_layout(&s, err) < 0 && !may_offload(options, err)))
         return -1;
     if (s.search.n > 0)
-        give_layout(&s);
+        give_layout(&s, options);
     rc = mtlm_dry_run(options, out, err);
     if (rc == 0 && s.search.n > 0)
         mtlm_layout_search_print(&s.search, &s.hosts, out);
