@@ -35,7 +35,8 @@ for file in perf/bench/*.py perf/* perf/policies/*; do
     esac
     [ -f "$file" ] || continue
     sources=$((sources + 1))
-    if ! grep -v '^#' perf/include.am | grep -qwF "$file"; then
+    if ! grep -v '^#' perf/include.am | tr -s ' \t\\' '\n' \
+        | grep -qxF "$file"; then
         echo "$file: not in perf/include.am"
         missing=$((missing + 1))
     fi

@@ -288,11 +288,15 @@ class Comparison:
         self.say(f"written: {path}.md and .json")
 
 
+class Disagreement(Failure):
+    """Two programs did not train the same."""
+
+
 def must_agree(name, ours, peer, bound=figures.LOSS_BOUND):
-    """The same training, else a Failure."""
+    """The same training, else a Disagreement."""
     why = figures.disagreement(ours["losses"], peer["losses"], bound)
     if why:
-        raise Failure(
+        raise Disagreement(
             f"{name}: not the same training, {why}: ours {ours['losses']}, "
             f"theirs {peer['losses']}"
         )
