@@ -74,27 +74,43 @@ class Script(unittest.TestCase):
         self.assertNotEqual(rows[7][1], rows[7][2])
         self.assertEqual(len(picture.findall(SVG + "polyline")), 8)
 
+    def program(self, work):
+        """The path of a program that counts its runs."""
+        program = os.path.join(work, "mtlm-dag")
+        with open(program, "w") as file:
+            file.write(PROGRAM)
+        os.chmod(program, 0o700)
+        return program
+
+    def runs_of(self, program, *words):
+        """How often the program has run after these words."""
+        done = subprocess.run(
+            [
+                os.path.join(source, "perf", "staleness"),
+                *("--build", os.path.dirname(program), "--seeds", "2"),
+                *("--data-path", "text", "--iterations", "2", *words),
+            ],
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(program + ".runs") as file:
+            return len(file.readlines())
+
+    def test_a_rate_that_is_there_twice_counts_once(self):
+        """Two seeds, and both ways of each."""
+        with tempfile.TemporaryDirectory() as work:
+            self.assertEqual(
+                self.runs_of(self.program(work), *2 * ("--lr", "1e-3")), 4
+            )
+
     def test_a_changed_program_takes_no_figures_of_the_program_before(self):
         with tempfile.TemporaryDirectory() as work:
-            program = os.path.join(work, "mtlm-dag")
-            with open(program, "w") as file:
-                file.write(PROGRAM)
-            os.chmod(program, 0o700)
+            program = self.program(work)
             for change, runs in ("", 4), ("", 4), ("# changed\n", 8):
                 with open(program, "a") as file:
                     file.write(change)
-                done = subprocess.run(
-                    [
-                        os.path.join(source, "perf", "staleness"),
-                        *("--build", work, "--seeds", "2", "--lr", "1e-3"),
-                        *("--data-path", "text", "--iterations", "2"),
-                    ],
-                    capture_output=True,
-                    text=True,
-                )
-                self.assertEqual(done.returncode, 0, done.stderr)
-                with open(program + ".runs") as file:
-                    self.assertEqual(len(file.readlines()), runs)
+                self.assertEqual(self.runs_of(program, "--lr", "1e-3"), runs)
 
 
 if __name__ == "__main__":
