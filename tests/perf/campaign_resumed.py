@@ -192,6 +192,8 @@ class Interrupted(Folder):
                 self.assertEqual(code, 1)
                 self.assertIn(why, said)
                 self.assertIn("the same command tries them again", said)
+                # Of a schedule, mode and policy: one cell, and 2 x 3 of noise.
+                self.assertIn("campaign: 0 of 126 cells, 126 failed\n", said)
                 self.assertEqual(len(self.lines()), 1)
         with open(os.path.join(fake, "mtlm-dag.luck"), "w"):
             pass
