@@ -155,8 +155,11 @@ class Calls:
         return env
 
     def _job(self, cell):
-        words = sleeping.options(self.grid.layers * int(cell.p), cell.m, cell.p)
-        if "--model" in self.grid.options:
+        given = self.grid.given
+        each = given.get("--micro-batch-size", "1")
+        samples = int(cell.m) * (int(each) if each.isdecimal() else 1)
+        words = sleeping.options(self.grid.layers * int(cell.p), samples, cell.p)
+        if "--model" in given:
             words = words[words.index("--micro-batch-size"):]
         if cell.v != "own":
             words += ["--num-virtual-stages-per-pipeline-rank", cell.v]

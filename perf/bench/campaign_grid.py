@@ -25,6 +25,19 @@ KEYS = {
     "title": "A campaign", "about": "", "how": "evaluate", "layers": "8",
     "options": "", "stretch": "1", "iterations": "5", "limit": "600",
 }
+# What sets these options of mtlm-dag.  Among the words of `options` they would
+# take the place of an axis, whose value the cell still has, or count for nothing.
+SET = {
+    "--schedule": "axis schedule", "--schedule-file": "axis schedule",
+    "--schedule-mode": "axis mode", "--pipeline-model-parallel-size": "axis p",
+    "--num-virtual-stages-per-pipeline-rank": "axis v",
+    "--num-layers-per-virtual-pipeline-stage": "axis v",
+    "--global-batch-size": "axis m", "--synthetic": "axis times",
+    "--stage-times": "axis times", "--jitter": "axis jitter",
+    "--jitter-file": "axis jitter", "--act-mem": "axis memory",
+    "--seed": "axis seed", "--stretch": "key stretch",
+    "--train-iters": "key iterations",
+}
 MOST_CELLS = 5_000_000
 SECTION = re.compile(r"^\s*\[\s*(\w+)([^\]]*)\]", re.M)
 
@@ -53,6 +66,7 @@ class Grid:
         self.axes, self.times = axes, times
         self.title, self.about = keys["title"], " ".join(keys["about"].split())
         self.how, self.options = keys["how"], keys["options"].split()
+        self.given = _given(self.options)
         self.layers, self.stretch = int(keys["layers"]), keys["stretch"]
         self.iterations, self.limit = int(keys["iterations"]), float(keys["limit"])
         self.cells = self._cells()
@@ -75,12 +89,48 @@ class Grid:
             "axes": self.axes,
             "times": {name: [t.kind, t.values, t.digest]
                       for name, t in self.times.items()},
-            "how": self.how, "layers": self.layers, "options": self.options,
+            "how": self.how, "layers": self.layers,
+            "options": list(map(_contents, self.options)),
             "stretch": self.stretch, "iterations": self.iterations,
         }
 
 
+# ---- files ----
+
+
+def _data(path, what):
+    """The bytes of a file; Wrong."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise Wrong(f"{what}: {path}: {error.strerror}") from None
+
+
+def _contents(word):
+    """A word of options.  Where it names a file, or a directory of a trace, the
+    digest of the file stands behind it."""
+    path = word.partition("=")[2] if word.startswith("--") else word
+    for file in path, os.path.join(path, "summary.json"):
+        if path and os.path.isfile(file):
+            digest = hashlib.sha256(_data(file, "options")).hexdigest()
+            return f"{word} {digest}"
+    return word
+
+
 # ---- values ----
+
+
+def _given(words):
+    """{option: its value, or the word behind it} of words of mtlm-dag; Wrong."""
+    found = {}
+    for word, behind in zip(words, [*words[1:], ""]):
+        name, equals, value = word.partition("=")
+        if name in SET:
+            raise Wrong(f"options has '{name}', which the {SET[name]} sets")
+        if name.startswith("--"):
+            found[name] = value if equals else behind
+    return found
 
 
 def _whole(word, least, most):
@@ -149,11 +199,7 @@ def _axis(name, text, how):
 
 def _file(path, name):
     """Times of a file of --synthetic or --stage-times."""
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except OSError as error:
-        raise Wrong(f"times '{name}': {path}: {error.strerror}") from None
+    data = _data(path, f"times '{name}'")
     sections = SECTION.findall(data.decode("utf-8", "replace"))
     if not sections:
         raise Wrong(f"times '{name}': {path} has no section")

@@ -44,12 +44,15 @@ class Intervals(unittest.TestCase):
 
 
 class Grids(unittest.TestCase):
-    def test_cells_and_their_calls(self):
+    def grid(self, text):
         with tempfile.TemporaryDirectory() as work:
             path = os.path.join(work, "grid.ini")
             with open(path, "w") as file:
-                file.write(GRID.replace("1..3", "40 1..21 22"))
-            grid = campaign_grid.read(path)
+                file.write(text)
+            return campaign_grid.read(path)
+
+    def test_cells_and_their_calls(self):
+        grid = self.grid(GRID.replace("1..3", "40 1..21 22"))
         # Without noise a configuration has one cell.
         self.assertEqual(len(grid.cells), 3 * 3 * 2 * (1 + 2 * 23))
         self.assertEqual({c.m for c in grid.cells}, {"4"})
@@ -63,6 +66,31 @@ class Grids(unittest.TestCase):
             seeds = [int(c.seed or 0) for c in task.cells]
             self.assertLess(max(seeds) - seeds[0], 20)
             self.assertEqual(min(seeds), seeds[0])
+
+    def test_a_model_takes_the_place_of_the_small_one(self):
+        """Two ranks with 2p microbatches of three samples."""
+        for model in "--model gpt2-345m", "--model=gpt2-345m":
+            grid = self.grid(GRID.replace(
+                "A test", f"A test\noptions = {model} --micro-batch-size 3"))
+            words = campaign_cells.Calls(None, grid)._job(grid.cells[0])
+            self.assertNotIn("--num-layers", words)
+            at = words.index("--global-batch-size")
+            self.assertEqual(words[at + 1], "12")
+
+    def test_contents_of_files_among_the_options_count(self):
+        with tempfile.TemporaryDirectory() as work:
+            for name, option in (("job.ini", "--config={0}/job.ini"),
+                                 ("summary.json", "--durations {0}")):
+                text = GRID.replace(
+                    "A test", "A test\noptions = " + option.format(work))
+                found = [self.grid(text).identity()["options"]]
+                for content in "1", "2", "1":
+                    with open(os.path.join(work, name), "w") as file:
+                        file.write(content)
+                    found.append(self.grid(text).identity()["options"])
+                self.assertEqual(found[1], found[3])
+                self.assertNotEqual(found[1], found[2])
+                self.assertNotEqual(found[0], found[1])
 
 
 class Campaigns(Folder):
