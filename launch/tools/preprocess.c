@@ -270,7 +270,8 @@ static const struct argp_option option_list[] = {
      1},
     {"json-keys", JSON_KEYS, "KEY", 0,
      "Key of the text in a JSON object, and part of the output's name (text); "
-     "with this option standard input has JSON objects",
+     "with this option standard input has JSON objects. Refused without an "
+     "input of JSON objects",
      1},
     {NULL, 0, NULL, 0, "Output:", 2},
     {"output-prefix", 'o', "PREFIX", 0,
@@ -332,6 +333,16 @@ static void add_input(struct argp_state *state, struct options *options,
     options->input[options->inputs++] = path;
 }
 
+/* Whether an input has JSON objects, as --json-keys wants. */
+static bool has_json(const struct options *options)
+{
+    for (int i = 0; i < options->inputs; i++)
+        if (strcmp(options->input[i], MTLM_TEXT_READER_STANDARD_INPUT) == 0
+            || mtlm_text_reader_is_json_name(options->input[i]))
+            return true;
+    return false;
+}
+
 static void check_complete(struct argp_state *state,
                            const struct options *options)
 {
@@ -343,6 +354,9 @@ static void check_complete(struct argp_state *state,
         && (!*options->json_key || strchr(options->json_key, '/')))
         argp_error(state, "--json-keys takes one key, not \"%s\"",
                    options->json_key);
+    if (options->json_key && !has_json(options))
+        argp_error(state, "--json-keys is for JSON objects: no --input has a "
+                          "name in .jsonl or .json, or is -");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)

@@ -121,14 +121,18 @@ static int add_json_line(struct mtlm_text_reader *r, const char *line,
     return rc < 0 ? rc : mtlm_text_writer_end_document(r->writer, err);
 }
 
-static bool is_json(const struct mtlm_text_reader *r, const char *path)
+bool mtlm_text_reader_is_json_name(const char *path)
 {
     const char *dot = strrchr(path, '.');
 
-    if (is_standard_input(path))
-        return r->json_input;
     return dot
            && (strcasecmp(dot, ".jsonl") == 0 || strcasecmp(dot, ".json") == 0);
+}
+
+static bool is_json(const struct mtlm_text_reader *r, const char *path)
+{
+    return is_standard_input(path) ? r->json_input
+                                   : mtlm_text_reader_is_json_name(path);
 }
 
 /* Adds a line to the document. */

@@ -37,6 +37,9 @@ struct mtlm_text_reader {
 int mtlm_text_reader_check(const char *path, int64_t *bytes,
                            struct mtlm_error *err);
 
+/* Whether the name tells that a file has JSON: .jsonl or .json. */
+bool mtlm_text_reader_is_json_name(const char *path);
+
 /* Reads a whole file, or standard input.  -1 and MTLM_EXIT_INPUT: the file is
  * unreadable, damaged, or of a format that is no text, such as gzip.  -1 and
  * another code: writing failed, or a signal came. */

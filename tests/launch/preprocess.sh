@@ -153,6 +153,10 @@ expect 2 '"more"' more -i text -o x
 expect 2 'standard input) once' -i - - -o x
 expect 2 'nonsense' --nonsense
 expect 2 'one key' -i text -o x --json-keys a/b
+printf '{"body": "x"}\n' >lines.ndjson
+expect 2 'no --input has a name in .jsonl' -i lines.ndjson -o x --json-keys body
+"$preprocess" -i text lines.json -o mixed --json-keys body >stdout \
+    || fail "a key beside plain text"
 
 # Bad input.
 expect 3 'missing: No such file' -i missing -o x
