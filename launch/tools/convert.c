@@ -22,6 +22,12 @@ const char *argp_program_version = "mtlm-convert " PACKAGE_VERSION;
 
 /* ---- for both directions ---- */
 
+void mtlm_convert_begin(struct mtlm_conversion *conversion)
+{
+    mtlm_tool_catch_signals();
+    conversion->started_ns = conversion->told_ns = mtlm_now_ns();
+}
+
 void mtlm_convert_progress(struct mtlm_conversion *conversion, int64_t bytes)
 {
     struct mtlm_conversion *c = conversion;
@@ -188,7 +194,5 @@ int main(int argc, char **argv)
     argp_err_exit_status = MTLM_EXIT_USAGE;
     argp_parse(&parser, argc, argv, 0, NULL, &conversion);
     mtlm_tool_start();
-    mtlm_tool_catch_signals();
-    conversion.started_ns = conversion.told_ns = mtlm_now_ns();
     return mtlm_tool_end(import_or_export(&conversion, &err), &err);
 }

@@ -43,6 +43,11 @@ void mtlm_convert_add_tokens(json_t *config,
                              const struct mtlm_manifest *manifest,
                              const struct mtlm_model *model);
 
+/* The input is checked, and the output begins: starts the clock of the
+ * progress, and defers signals to mtlm_tool_stopped().  Before, a signal ends
+ * the program at once, as nothing is written. */
+void mtlm_convert_begin(struct mtlm_conversion *conversion);
+
 /* Counts the bytes of a written tensor; prints progress on stderr every 2 s. */
 void mtlm_convert_progress(struct mtlm_conversion *conversion, int64_t bytes);
 

@@ -270,9 +270,11 @@ static int write_files(struct exporting *out, struct mtlm_error *err)
 static int write_all(struct exporting *out, const json_t *config,
                      struct mtlm_error *err)
 {
-    int rc = mtlm_convert_output_claim(&out->output, out->conversion->all_bytes,
-                                       err);
+    int rc;
 
+    mtlm_convert_begin(out->conversion);
+    rc = mtlm_convert_output_claim(&out->output, out->conversion->all_bytes,
+                                   err);
     if (rc == 0)
         rc = write_files(out, err);
     if (rc == 0)

@@ -248,6 +248,7 @@ int mtlm_convert_import(struct mtlm_conversion *conversion,
     if (rc < 0)
         return -1;
     list_sources(&in);
+    mtlm_convert_begin(conversion);
     rc = claim_output(&in, err);
     if (rc == 0)
         rc = write_all(&in, err);

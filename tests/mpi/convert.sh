@@ -346,4 +346,21 @@ sanitized || for name in gpt gpt.ck; do
     stopped "$name"
 done
 
+# A signal ends the check of a checkpoint at once: nothing is written yet.
+# The disk holds the weights back until the gate closes.
+stopped_early() {
+    mkfifo gate
+    env LD_PRELOAD="${program%/*}/tests/mpi/slow_disk.so" \
+        SLOW_PATH=/rank-00000 SLOW_OPEN="$PWD/gate" "$convert" \
+        --input gpt.ck --output none >said 2>err </dev/null &
+    exec 3>gate # waits until the check opens the weights
+    kill -TERM $!
+    wait $!
+    rc=$?
+    exec 3>&-
+    [ $rc -eq 143 ] && [ "$(ls -d none* 2>/dev/null)" = '' ] \
+        || fail "stopped in the check: exit code $rc, $(ls -d none*), $(cat err)"
+}
+sanitized || stopped_early
+
 finish
