@@ -160,6 +160,19 @@ readonly_homes() {
     chmod -R u+w fresh measured durations
 }
 
+# A directory without read access is not said to lack a checkpoint.
+unreadable_input() {
+    mkdir ../sealed
+    chmod a-r ../sealed
+    if $unprivileged ls ../sealed >/dev/null 2>&1; then
+        echo '# this user reads everywhere: no row about read access'
+    else
+        row 4 '../sealed: Permission denied' \
+            "$unprivileged mtlm-convert --input ../sealed --output x"
+    fi
+    chmod a+r ../sealed
+}
+
 mkdir work
 cd work || exit 1
 prepare
@@ -183,6 +196,7 @@ reason=$(LC_ALL=C mkdir /sys/x 2>&1)
 row 4 "in /sys/x: ${reason##*: };" \
     "env -u XDG_CACHE_HOME STARPU_HOME=/sys/x mtlm-dag $tiny"
 readonly_homes
+unreadable_input
 [ $rows -ge 200 ] || fail "only $rows rows"
 [ $ran -gt 0 ] || fail "no row holds ${HOSTILE:-}"
 finish

@@ -3,11 +3,13 @@
 #include "config.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "launch/tools/convert.h"
@@ -17,6 +19,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/standard_output.h"
+#include "runtime/file/disk.h"
 
 const char *argp_program_version = "mtlm-convert " PACKAGE_VERSION;
 
@@ -152,30 +155,49 @@ static const struct argp parser = {
            "  mtlm-dag --model gpt2-124m --load weights --eval-only "
            "--data-path data/book_text_document\n\n"
            "  mtlm-convert --input checkpoints --output for-transformers\n\n"
-           "Exit status: 0 done, 2 wrong option, 3 bad input, 4 the output "
-           "cannot be written, 6 not enough memory.",
+           "Exit status: 0 done, 2 wrong option, 3 bad input, 4 the input "
+           "cannot be read or the output cannot be written, 6 not enough "
+           "memory.",
 };
 
-/* Whether path is a checkpoint or holds one. */
-static bool is_checkpoint(const char *path)
+static bool has(const char *dir, const char *name)
 {
-    char *manifest = mtlm_sprintf("%s/manifest.json", path);
-    struct mtlm_checkpoint_id id;
-    struct mtlm_error err;
-    const bool is = access(manifest, F_OK) == 0
-                    || mtlm_checkpoint_dir_newest(path, NULL, &id, &err) > 0;
+    char *path = mtlm_sprintf("%s/%s", dir, name);
+    const bool is = access(path, F_OK) == 0;
 
-    free(manifest);
+    free(path);
     return is;
+}
+
+/* Returns 1 if path is a checkpoint or holds one, 0 if not; -1: path cannot be
+ * read.  A directory that cannot be listed may hold anything, but Hugging
+ * Face's files are opened by name. */
+static int find_checkpoint(const char *path, struct mtlm_error *err)
+{
+    struct mtlm_checkpoint_id id;
+    struct stat there;
+    int rc;
+
+    if (stat(path, &there) < 0)
+        return errno == ENOENT ? mtlm_error_set(
+                   err, MTLM_EXIT_INPUT, "%s: there is no such file", path)
+                               : mtlm_disk_cannot_read(path, err);
+    if (!S_ISDIR(there.st_mode))
+        return 0;
+    if (has(path, "manifest.json"))
+        return 1;
+    rc = mtlm_checkpoint_dir_newest(path, NULL, &id, err);
+    return rc < 0 && has(path, "config.json") ? 0 : rc;
 }
 
 static int import_or_export(struct mtlm_conversion *conversion,
                             struct mtlm_error *err)
 {
-    if (access(conversion->input, F_OK) < 0)
-        return mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: there is no such file",
-                              conversion->input);
-    if (is_checkpoint(conversion->input))
+    const int found = find_checkpoint(conversion->input, err);
+
+    if (found < 0)
+        return -1;
+    if (found)
         return mtlm_convert_export(conversion, err);
     if (conversion->bf16 || conversion->shard_bytes)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
