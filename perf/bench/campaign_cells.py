@@ -124,6 +124,8 @@ class Calls:
             words = ["--synthetic", cluster, "--train-iters", "1"]
             if self.grid.how == "simulate":
                 words = ["--simulate", cluster, "--simulate-engine", "starpu"]
+            else:
+                words += ["--stretch", self.grid.stretch]
             self._try(words, cell, FAULTS, work)
 
     def _try(self, words, cell, begin, work=None):

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import unittest
 import xml.dom.minidom
+from unittest import mock
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.environ.get("srcdir", "."), "perf"))
@@ -91,6 +92,16 @@ class Grids(unittest.TestCase):
                 self.assertEqual(found[1], found[3])
                 self.assertNotEqual(found[1], found[2])
                 self.assertNotEqual(found[0], found[1])
+
+    def test_a_policy_is_tried_as_long_as_runs_stretch(self):
+        grid = self.grid(GRID.replace("prio mtlm", "prio lws").replace(
+            "A test", "A test\nhow = run\nstretch = 0.01"))
+        calls = campaign_cells.Calls(mock.Mock(), grid)
+        with mock.patch.object(calls, "_output") as output:
+            calls.check()
+        tried, = (call.args[0] for call in output.call_args_list
+                  if "--synthetic" in call.args[0])
+        self.assertEqual(tried[tried.index("--stretch") + 1], "0.01")
 
 
 class Campaigns(Folder):
