@@ -396,14 +396,19 @@ static void choose(struct program_search *s, struct mtlm_program_config *config,
 {
     struct program_choice *best = s->best;
     const double begun = found->seconds;
+    /* The windows are not what the search began with. */
+    const bool apart = found->order.ranks > 0 && !windows->too_large;
     int chosen = kind_of(found);
 
     if (s->microbatches < config->microbatches
-        && fmax(best[READY].found.seconds, best[CHAINED].found.seconds)
-               < INFINITY)
+        && (apart
+            || fmax(best[READY].found.seconds, best[CHAINED].found.seconds)
+                   < INFINITY))
         evaluate_all(s, config, best, windows);
-    if (!windows->too_large
-        && windows->seconds < MTLM_WORTH_SHARE * best[READY].found.seconds) {
+    if (apart
+        && windows->seconds < MTLM_WORTH_SHARE
+                                  * fmin(best[READY].found.seconds,
+                                         best[CHAINED].found.seconds)) {
         mtlm_found_order_free(&best[READY].found);
         best[READY] =
             (struct program_choice){*windows, config->window, config->act_mem};

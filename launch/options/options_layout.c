@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "launch/options/options_layout.h"
-#include "launch/options/options_stages.h"
+#include "launch/options/options_stages_wish.h"
 
 bool mtlm_options_layout_is_free(const struct mtlm_options *options)
 {

@@ -12,6 +12,7 @@
 #include "launch/options/options_layout.h"
 #include "launch/options/options_prefer.h"
 #include "launch/options/options_stages.h"
+#include "launch/options/options_stages_wish.h"
 #include "runtime/base/memory.h"
 
 enum { MOST_STAGES = 32768, MOST_LAYERS = 32768 };
@@ -86,24 +87,6 @@ int mtlm_options_stages_resolve(struct mtlm_options *options,
     if (!options->stage_layers)
         return 0;
     return read_list(options, err) < 0 ? -1 : check_sum(options, err);
-}
-
-struct mtlm_stage_wish mtlm_options_stages_wish(
-    const struct mtlm_options *options)
-{
-    const bool alone = !options->layers_per_stage && !options->stage_layers;
-    struct mtlm_stage_wish wish = {.virtual_stages = options->virtual_stages,
-                                   .layers_per_stage =
-                                       options->layers_per_stage,
-                                   .layers = options->layers_of_stage,
-                                   .n = options->n_layers_of_stage};
-
-    /* Placement v needs a second pass through the ranks. */
-    if (!wish.virtual_stages && alone && options->placement == MTLM_PLACEMENT_V)
-        wish.virtual_stages = 2;
-    if (options->placement == MTLM_PLACEMENT_POLICY)
-        wish.pipeline = options->pipeline_parallel;
-    return wish;
 }
 
 static int refuse_list(const struct mtlm_options *o, int64_t p,

@@ -1,7 +1,6 @@
 #ifndef MTLM_OPTIONS_STAGES_H
 #define MTLM_OPTIONS_STAGES_H
 
-#include "graph/schedule/stage_wish.h"
 #include "launch/options/options.h"
 
 /* The virtual stages that options ask for: number per rank, and layers of
@@ -21,9 +20,5 @@ int mtlm_options_stages_check(const struct mtlm_options *options,
 /* Returns whether the user gave the stages per rank, or the layers of
  * stages. */
 bool mtlm_options_stages_given(const struct mtlm_options *options);
-
-/* Returns the stages that the options ask for; borrows from options. */
-struct mtlm_stage_wish mtlm_options_stages_wish(
-    const struct mtlm_options *options);
 
 #endif /* MTLM_OPTIONS_STAGES_H */

@@ -14,7 +14,7 @@
 #include "launch/options/options_note.h"
 #include "launch/options/options_precision.h"
 #include "launch/options/options_resolve.h"
-#include "launch/options/options_stages.h"
+#include "launch/options/options_stages_wish.h"
 #include "launch/plan/layout_choice.h"
 #include "launch/plan/schedule_choice.h"
 #include "runtime/base/plural.h"

@@ -5,12 +5,17 @@
 #include "graph/order/published.h"
 #include "graph/predict/hold.h"
 #include "graph/predict/limits.h"
+#include "launch/options/options_schedule.h"
 #include "launch/plan/policy_prefer.h"
 #include "launch/plan/settled_options.h"
 #include "launch/simulate/shorter.h"
-#include "launch/simulate/simulate.h"
 #include "runtime/machine/machine.h"
 #include "runtime/machine/plugin.h"
+
+/* Of mtlm_simulate_seconds(). */
+typedef int simulate_function(struct mtlm_options *options,
+                              const struct mtlm_cluster *cluster,
+                              double *seconds, struct mtlm_error *err);
 
 /* Whether there may be other ways, within the time of the first one. */
 static bool has_others(const struct mtlm_folded_run *run,
@@ -20,7 +25,7 @@ static bool has_others(const struct mtlm_folded_run *run,
         &run->programs.program[0]->config;
 
     return config->layout.pp > 1
-           && config->schedule->sizing != MTLM_SIZING_SEARCH
+           && mtlm_options_schedule(options)->sizing != MTLM_SIZING_SEARCH
            && options->simulate_engine == MTLM_ENGINE_EVALUATOR
            && !options->profile && !mtlm_program_is_chained(config)
            && !run->programs.draws.noise && run->execution.n <= MTLM_MANY_NODES;
@@ -38,14 +43,15 @@ static bool gains(const struct mtlm_folded_run *run, double seconds)
 /* Returns the seconds of the job with these options, which are settled in a
  * copy; 0: the job is refused, or not shorter than the run. */
 static double shorter_seconds(const struct mtlm_folded_run *run,
-                              const struct mtlm_options *options)
+                              const struct mtlm_options *options,
+                              simulate_function *simulate)
 {
     struct mtlm_options copy = *options;
     struct mtlm_error refusal;
     double seconds = 0;
 
     copy.notes = NULL;
-    if (mtlm_simulate_seconds(&copy, run->cluster, &seconds, &refusal) < 0
+    if (simulate(&copy, run->cluster, &seconds, &refusal) < 0
         || !gains(run, seconds))
         seconds = 0;
     mtlm_settled_options_free(&copy, options);
@@ -53,7 +59,8 @@ static double shorter_seconds(const struct mtlm_folded_run *run,
 }
 
 static double strict_seconds(const struct mtlm_folded_run *run,
-                             const struct mtlm_options *before)
+                             const struct mtlm_options *before,
+                             simulate_function *simulate)
 {
     const struct mtlm_program_config *config =
         &run->programs.program[0]->config;
@@ -63,13 +70,14 @@ static double strict_seconds(const struct mtlm_folded_run *run,
         return 0;
     strict.schedule_mode = MTLM_FOLLOW_STRICT;
     strict.source[MTLM_OPT_SCHEDULE_MODE] = MTLM_SOURCE_COMMAND_LINE;
-    return shorter_seconds(run, &strict);
+    return shorter_seconds(run, &strict, simulate);
 }
 
 /* A usual share tells fast whether a wait helps: the choice of the best one
  * takes ten times as long. */
 static double wait_seconds(struct mtlm_folded_run *run,
-                           const struct mtlm_options *before)
+                           const struct mtlm_options *before,
+                           simulate_function *simulate)
 {
     double seconds;
 
@@ -78,21 +86,22 @@ static double wait_seconds(struct mtlm_folded_run *run,
                                                        mtlm_hold_searched())))
         return 0;
     mtlm_plugin_prefer(MTLM_HOLD_POLICY);
-    seconds = shorter_seconds(run, before);
+    seconds = shorter_seconds(run, before, simulate);
     mtlm_plugin_prefer(MTLM_DEFAULT_POLICY);
     return seconds;
 }
 
 struct mtlm_shorter mtlm_shorter_find(struct mtlm_folded_run *run,
-                                      const struct mtlm_options *before)
+                                      const struct mtlm_options *before,
+                                      simulate_function *simulate)
 {
     struct mtlm_shorter shorter = {.given_s =
                                        1e-9 * run->execution.makespan_ns};
 
     if (!has_others(run, before))
         return shorter;
-    shorter.strict_s = strict_seconds(run, before);
-    shorter.wait_s = wait_seconds(run, before);
+    shorter.strict_s = strict_seconds(run, before, simulate);
+    shorter.wait_s = wait_seconds(run, before, simulate);
     return shorter;
 }
 

@@ -20,9 +20,13 @@ struct mtlm_shorter {
  * schedule was settled, with the layout of the run.  Simulates nothing for a
  * single stage, for chains, noise, published code (--as), StarPU's engine,
  * schedules that are searched, and iterations of more than MTLM_MANY_NODES
- * nodes. */
-struct mtlm_shorter mtlm_shorter_find(struct mtlm_folded_run *run,
-                                      const struct mtlm_options *before);
+ * nodes; and no waits where STARPU_SCHED or STARPU_SCHED_LIB is set.
+ * simulate: mtlm_simulate_seconds(). */
+struct mtlm_shorter mtlm_shorter_find(
+    struct mtlm_folded_run *run, const struct mtlm_options *before,
+    int (*simulate)(struct mtlm_options *options,
+                    const struct mtlm_cluster *cluster, double *seconds,
+                    struct mtlm_error *err));
 
 /* Prints what is shorter, if anything is. */
 void mtlm_shorter_print(const struct mtlm_shorter *shorter, FILE *out);

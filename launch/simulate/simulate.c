@@ -11,7 +11,7 @@
 #include "graph/predict/simulator.h"
 #include "launch/job/job_blas.h"
 #include "launch/options/options_layout.h"
-#include "launch/options/options_stages.h"
+#include "launch/options/options_stages_wish.h"
 #include "launch/plan/cluster.h"
 #include "launch/plan/cluster_notes.h"
 #include "launch/plan/described.h"
@@ -333,7 +333,7 @@ static int evaluate(struct simulation *s, struct mtlm_folded_run *run,
     mtlm_step_show("evaluating the schedule in other modes");
     if (s->search.n > 0)
         give_layout(s, &s->before);
-    shorter = mtlm_shorter_find(run, &s->before);
+    shorter = mtlm_shorter_find(run, &s->before, mtlm_simulate_seconds);
     mtlm_step_clear();
     if (mtlm_prediction_table_print(&prediction, &shorter, s->options, out, err)
         < 0)

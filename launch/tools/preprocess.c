@@ -356,7 +356,9 @@ static void check_complete(struct argp_state *state,
                    options->json_key);
     if (options->json_key && !has_json(options))
         argp_error(state, "--json-keys is for JSON objects: no --input has a "
-                          "name in .jsonl or .json, or is -");
+                          "name in .jsonl or .json, or is -; of others, and of "
+                          "compressed ones: zcat FILE | mtlm-preprocess "
+                          "--input -");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)

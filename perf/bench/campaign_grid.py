@@ -126,10 +126,14 @@ def _given(words):
     found = {}
     for word, behind in zip(words, [*words[1:], ""]):
         name, equals, value = word.partition("=")
-        if name in SET:
-            raise Wrong(f"options has '{name}', which the {SET[name]} sets")
+        # mtlm-dag takes the begin of an option, too.
+        whole = next((o for o in SET if len(name) > 2 and o.startswith(name)), None)
+        if whole and name != "--num-layers":
+            raise Wrong(f"options has '{name}', which the {SET[whole]} sets")
         if name.startswith("--"):
             found[name] = value if equals else behind
+    if "--num-layers" in found and "--model" not in found:
+        raise Wrong("options has '--num-layers', which the key layers sets")
     return found
 
 

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,17 +43,46 @@ static void test_the_seconds_of_a_way_are_those_of_its_command(void **state)
 
     (void) state;
     assert_true(strict > 0 && strict < given);
+    near(strict, seconds_of("dgx-a100", JOB "--schedule-mode strict"), 1e-5);
     if (!mtlm_plugin_is_free()) {
         assert_true(wait == 0);
         free(text);
         return;
     }
     assert_true(wait > 0 && wait < given);
-    near(strict, seconds_of("dgx-a100", JOB "--schedule-mode strict"), 1e-5);
     mtlm_plugin_prefer(MTLM_HOLD_POLICY);
     near(wait, seconds_of("dgx-a100", JOB), 1e-5);
     mtlm_plugin_prefer(MTLM_DEFAULT_POLICY);
     free(text);
+}
+
+/* The layout that the search found is that of the other ways: these say the
+ * same as with the layout written out. */
+static void test_the_layout_is_the_one_that_was_found(void **state)
+{
+#define FREE                                                                   \
+    "--model gpt-18b --fp16 --world-size 32 --micro-batch-size 1 "             \
+    "--global-batch-size 32 --recompute-granularity none --schedule 1f1b "
+    char *text = text_of("dgx-a100", FREE);
+    int t, p, d;
+    char *given, *other;
+
+    (void) state;
+    assert_int_equal(sscanf(strstr(text, "\nlayout           "),
+                            " layout tensor %d x pipeline %d x data %d", &t, &p,
+                            &d),
+                     3);
+    assert_true(p > 1);
+    given = mtlm_sprintf(FREE "--tensor-model-parallel-size %d "
+                              "--pipeline-model-parallel-size %d",
+                         t, p);
+    other = text_of("dgx-a100", given);
+    assert_true(seconds_by(text, ": --schedule-mode strict\n") > 0);
+    near(seconds_by(text, ": --schedule-mode strict\n"),
+         seconds_by(other, ": --schedule-mode strict\n"), 1e-5);
+    free(text);
+    free(given);
+    free(other);
 }
 
 /* A chain has nothing to choose, and a search has chosen. */
@@ -103,6 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_seconds_of_a_way_are_those_of_its_command),
+        cmocka_unit_test(test_the_layout_is_the_one_that_was_found),
         cmocka_unit_test(test_there_may_be_no_other_way),
         cmocka_unit_test(test_a_way_keeps_to_the_memory),
     };
