@@ -12,11 +12,6 @@
 #include "runtime/machine/machine.h"
 #include "runtime/machine/plugin.h"
 
-/* Of mtlm_simulate_seconds(). */
-typedef int simulate_function(struct mtlm_options *options,
-                              const struct mtlm_cluster *cluster,
-                              double *seconds, struct mtlm_error *err);
-
 /* Whether there may be other ways, within the time of the first one. */
 static bool has_others(const struct mtlm_folded_run *run,
                        const struct mtlm_options *options)
@@ -44,7 +39,7 @@ static bool gains(const struct mtlm_folded_run *run, double seconds)
  * copy; 0: the job is refused, or not shorter than the run. */
 static double shorter_seconds(const struct mtlm_folded_run *run,
                               const struct mtlm_options *options,
-                              simulate_function *simulate)
+                              mtlm_simulate_function *simulate)
 {
     struct mtlm_options copy = *options;
     struct mtlm_error refusal;
@@ -60,7 +55,7 @@ static double shorter_seconds(const struct mtlm_folded_run *run,
 
 static double strict_seconds(const struct mtlm_folded_run *run,
                              const struct mtlm_options *before,
-                             simulate_function *simulate)
+                             mtlm_simulate_function *simulate)
 {
     const struct mtlm_program_config *config =
         &run->programs.program[0]->config;
@@ -77,7 +72,7 @@ static double strict_seconds(const struct mtlm_folded_run *run,
  * takes ten times as long. */
 static double wait_seconds(struct mtlm_folded_run *run,
                            const struct mtlm_options *before,
-                           simulate_function *simulate)
+                           mtlm_simulate_function *simulate)
 {
     double seconds;
 
@@ -93,7 +88,7 @@ static double wait_seconds(struct mtlm_folded_run *run,
 
 struct mtlm_shorter mtlm_shorter_find(struct mtlm_folded_run *run,
                                       const struct mtlm_options *before,
-                                      simulate_function *simulate)
+                                      mtlm_simulate_function *simulate)
 {
     struct mtlm_shorter shorter = {.given_s =
                                        1e-9 * run->execution.makespan_ns};

@@ -16,17 +16,19 @@ struct mtlm_shorter {
     double wait_s;   /* STARPU_SCHED=mtlm */
 };
 
+/* Of mtlm_simulate_seconds(). */
+typedef int mtlm_simulate_function(struct mtlm_options *options,
+                                   const struct mtlm_cluster *cluster,
+                                   double *seconds, struct mtlm_error *err);
+
 /* Simulates the job of the run in other ways.  before: the options before the
  * schedule was settled, with the layout of the run.  Simulates nothing for a
  * single stage, for chains, noise, published code (--as), StarPU's engine,
  * schedules that are searched, and iterations of more than MTLM_MANY_NODES
- * nodes; and no waits where STARPU_SCHED or STARPU_SCHED_LIB is set.
- * simulate: mtlm_simulate_seconds(). */
-struct mtlm_shorter mtlm_shorter_find(
-    struct mtlm_folded_run *run, const struct mtlm_options *before,
-    int (*simulate)(struct mtlm_options *options,
-                    const struct mtlm_cluster *cluster, double *seconds,
-                    struct mtlm_error *err));
+ * nodes; and no waits where STARPU_SCHED or STARPU_SCHED_LIB is set. */
+struct mtlm_shorter mtlm_shorter_find(struct mtlm_folded_run *run,
+                                      const struct mtlm_options *before,
+                                      mtlm_simulate_function *simulate);
 
 /* Prints what is shorter, if anything is. */
 void mtlm_shorter_print(const struct mtlm_shorter *shorter, FILE *out);
