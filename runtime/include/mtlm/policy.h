@@ -289,9 +289,9 @@ struct mtlm_policy_advice mtlm_policy_advice(void);
 
 /* The hold rule.  Returns whether a free worker leaves a ready task for a more
  * urgent task that will be ready at when_ns.  The patience is a share of the
- * ready task's duration.  The worker waits that long at most, and that long
- * beyond when_ns.  A task that comes later than expected thus delays nothing
- * for ever. */
+ * ready task's duration.  when_ns lies within the patience, and the worker
+ * waits until when_ns plus the patience: less than twice the patience.  A task
+ * that comes later than expected thus delays nothing for ever. */
 static inline int mtlm_policy_holds(int64_t now_ns, int64_t when_ns,
                                     int64_t patience_ns)
 {
