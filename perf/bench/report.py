@@ -37,6 +37,7 @@ def table(rows, texts=1):
 
 
 RATIO_COLUMNS = "of the rounds", "fastest"
+MALLOC_COLUMN = "default malloc()"
 
 
 def ratio_cells(ratio):
@@ -48,6 +49,12 @@ def ratio_cells(ratio):
     )
 
 
+def malloc_cell(compared):
+    """Of the MALLOC_COLUMN: what Comparison.outcome() found."""
+    ratio = compared["default_malloc"]
+    return f"{ratio['median']:.2f}" if ratio else "-"
+
+
 def ratios(cases):
     rows = [
         (
@@ -56,6 +63,7 @@ def ratios(cases):
             "PyTorch tokens/s",
             "ours / theirs",
             *RATIO_COLUMNS,
+            MALLOC_COLUMN,
             "per CPU second",
             "ours, share of floor",
             "theirs",
@@ -69,6 +77,7 @@ def ratios(cases):
                 f"{case['ours']['tokens_per_second']:.0f}",
                 f"{case['theirs']['tokens_per_second']:.0f}",
                 *ratio_cells(r),
+                malloc_cell(case),
                 f"{case['cpu_ratio']['median']:.2f}",
                 f"{100 * case['ours']['share']:.0f} %",
                 f"{100 * case['theirs']['share']:.0f} %",
@@ -264,6 +273,11 @@ HOW_RATIOS = (
     "compares the fastest iteration of each program, which a machine that slows "
     "down at times disturbs least."
 )
+# Of tables with the MALLOC_COLUMN.
+HOW_MALLOC = (
+    " PyTorch runs in its fastest setting. In the column `default malloc()` it "
+    "runs in the fastest one that sets nothing for malloc()."
+)
 
 
 SETTINGS = (
@@ -288,7 +302,7 @@ def page(result):
         f"{result['warm_up']} to warm up, wall clock.",
         equal_work(number_words(result)),
         "",
-        HOW_RATIOS,
+        HOW_RATIOS + HOW_MALLOC,
         "",
         ratios(cases),
         "",

@@ -377,6 +377,7 @@ class Layouts(unittest.TestCase):
                     "fastest": 1.5,
                 },
                 "cpu_ratio": {"median": 1},
+                "default_malloc": {"median": 1.75},
                 "ours": {"tokens_per_second": 2},
                 "theirs": {"tokens_per_second": 1},
                 "loss_difference": 0,
@@ -394,6 +395,7 @@ class Layouts(unittest.TestCase):
         self.assertIn("reached", report_parallel.ratios([good]))
         self.assertIn("torch 1F1B", report_parallel.ratios([good]))
         self.assertIn(" 1.50 |", report_parallel.ratios([good]))
+        self.assertIn(" 1.75 |", report_parallel.ratios([good]))
         self.assertIn("MISSED", report_parallel.ratios([bad]))
         self.assertIn("yes", report_parallel.schedules([good]))
         self.assertIn("NO", report_parallel.schedules([bad]))

@@ -123,6 +123,7 @@ class Rounds(unittest.TestCase):
 
         busy, lazy = mock.Mock(), mock.Mock()
         busy.text.return_value, lazy.text.return_value = "busy", "lazy"
+        busy.memory, lazy.memory = "default", "kept memory"
         setting, found = self.parallel.outcome(
             100, {"seconds": 1}, [run(2, 2)],
             {busy: [run(3, 6)], lazy: [run(4, 4)]}, {busy: 3, lazy: 4}, "cpu",
@@ -133,6 +134,7 @@ class Rounds(unittest.TestCase):
         self.assertEqual(found["theirs"]["tokens_per_second"], 25)
         self.assertEqual(found["ratio"]["median"], 2)
         self.assertEqual(found["cpu_ratio"]["median"], 2)
+        self.assertEqual(found["default_malloc"]["median"], 1.5)
         self.assertEqual(found["tried"], {"busy": 3, "lazy": 4})
         self.assertEqual(found["measured"]["busy"]["median"], 3)
 

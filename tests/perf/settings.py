@@ -240,8 +240,33 @@ class Setting(unittest.TestCase):
             self.search_where(lambda s: True)
 
     def test_near_settings_are_measured_too(self):
-        tried = {"slow": 2, "second": 1.1, "first": 1.0, "far": 1.3}
-        self.assertEqual(theirs.near(tried), ["first", "second"])
+        slow, far, second, first = (
+            setting_of(core=core) for core in ("slow", "far", "second", "first")
+        )
+        tried = {slow: 2, second: 1.1, first: 1.0, far: 1.3}
+        self.assertEqual(theirs.near(tried), [first, second])
+
+    def test_users_who_set_nothing_for_malloc_are_measured_too(self):
+        kept = setting_of(memory="kept memory")
+        plain, slow = setting_of(), setting_of(core="slow")
+        tried = {kept: 1.0, plain: 2.0, slow: 2.5}
+        self.assertEqual(theirs.near(tried), [kept, plain])
+        for setting in (
+            setting_of(memory="kept memory", compiled=True),
+            setting_of(memory="kept memory", loop="DDP"),
+        ):
+            self.assertEqual(
+                theirs.without_malloc_settings(setting).text(),
+                setting.text().replace(", kept memory", ""),
+            )
+        case = cases.CASES["4x64"]
+        layout = layouts.LAYOUTS["D2"]
+        for questions in (
+            theirs.variants(setting_of(), version_of(), case, ["/x"]),
+            theirs.loop_variants(version_of(), layout),
+        ):
+            *_, last = questions
+            self.assertEqual([c(kept) for c in last], [kept, plain])
 
     def test_the_rounds_choose_the_peer(self):
         runs = {"lucky once": [[1, 5, 5]], "steady": [[2, 2, 2]]}
