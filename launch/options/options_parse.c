@@ -396,7 +396,8 @@ static int parse(struct mtlm_options *options, int argc, char **argv,
 
     *options = (struct mtlm_options){0};
     rc = mtlm_megatron_translate(options, argc, argv, &words, err);
-    line.given = mtlm_calloc(argc, sizeof(*line.given));
+    /* The translated line may have more words than argv. */
+    line.given = mtlm_calloc(words.n, sizeof(*line.given));
     if (rc == 0)
         rc = read_line(&line, words.n, words.word);
     if (rc == 0 && line.request)

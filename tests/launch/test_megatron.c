@@ -76,6 +76,20 @@ static void test_old_spellings_work_with_a_hint(void **state)
     assert_int_equal(options.micro_batch_size, 2);
 }
 
+/* One word becomes two options: the line has more options than words. */
+static void test_a_word_may_stand_for_two_options(void **state)
+{
+    char line[4096] = "--model gpt-tiny";
+
+    (void) state;
+    for (int i = 0; i < 60; i++)
+        strcat(line, " --activations-checkpoint-method=uniform");
+    strcat(line, " --activations-checkpoint-method=block");
+    accepts(line);
+    assert_int_equal(options.recompute.granularity, MTLM_RECOMPUTE_FULL);
+    assert_int_equal(options.recompute.method, MTLM_RECOMPUTE_BLOCK);
+}
+
 static void test_what_changes_nothing_is_left_out(void **state)
 {
     (void) state;
@@ -307,6 +321,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_old_spellings_work_with_a_hint),
+        cmocka_unit_test(test_a_word_may_stand_for_two_options),
         cmocka_unit_test(test_what_changes_nothing_is_left_out),
         cmocka_unit_test(test_what_would_change_the_result_is_refused_at_once),
         cmocka_unit_test(test_configuration_files_may_have_former_options),
