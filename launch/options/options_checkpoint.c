@@ -98,10 +98,14 @@ void mtlm_options_checkpoint_free(struct mtlm_options_checkpoint *found)
 }
 
 const char *mtlm_options_checkpoint_why(const struct mtlm_options *options,
+                                        enum mtlm_option_id option,
                                         char text[MTLM_OPTIONS_CHECKPOINT_WHY])
 {
     text[0] = '\0';
-    if (options->options_path)
+    if (options->options_path && !mtlm_options_stored_takes(options, option))
+        snprintf(text, MTLM_OPTIONS_CHECKPOINT_WHY,
+                 ", and a fine-tuning takes none from a pretraining");
+    else if (options->options_path)
         snprintf(text, MTLM_OPTIONS_CHECKPOINT_WHY,
                  ", and %.200s does not hold it", options->options_path);
     else if (options->load_dir)

@@ -76,11 +76,12 @@ static int choose_all(struct mtlm_options *options, struct mtlm_error *err)
     if (options->eval_only || mtlm_options_simulate_or_plan(options)
         || mtlm_options_finetunes(options)) /* epochs are counted later */
         return 0;
-    return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                          "--train-iters is missing (or --train-samples)%s; "
-                          "give it, or start from a preset such as "
-                          "--model gpt-tiny",
-                          mtlm_options_checkpoint_why(options, why));
+    return mtlm_error_set(
+        err, MTLM_EXIT_USAGE,
+        "--train-iters is missing (or --train-samples)%s; "
+        "give it, or start from a preset such as "
+        "--model gpt-tiny",
+        mtlm_options_checkpoint_why(options, MTLM_OPT_TRAIN_ITERS, why));
 }
 
 /* Tells of a warm-up or a ramp of a preset or a checkpoint that the job does

@@ -12,6 +12,7 @@
 #include "launch/options/options_checkpoint.h"
 #include "launch/options/options_data.h"
 #include "launch/options/options_eval.h"
+#include "launch/options/options_finetune.h"
 #include "launch/options/options_generate.h"
 #include "launch/options/options_layout.h"
 #include "launch/options/options_note.h"
@@ -74,23 +75,31 @@ static bool lacks_load(const struct mtlm_options *o)
     return o->load_dir && !begins && access(o->load_dir, F_OK) < 0;
 }
 
+/* Refuses the job that lacks the option.  A fine-tuning takes no learning rate
+ * from a preset. */
+static int refuse_missing(const struct mtlm_options *options,
+                          enum mtlm_option_id option, struct mtlm_error *err)
+{
+    const bool preset =
+        option != MTLM_OPT_LR || !mtlm_options_finetunes(options);
+    char why[MTLM_OPTIONS_CHECKPOINT_WHY];
+
+    if (lacks_load(options))
+        return mtlm_error_set(err, MTLM_EXIT_INPUT, "--load %s: %s",
+                              options->load_dir, strerror(errno));
+    return mtlm_error_set(
+        err, MTLM_EXIT_USAGE, "--%s is missing%s; give it%s",
+        mtlm_option_name(option),
+        mtlm_options_checkpoint_why(options, option, why),
+        preset ? ", or start from a preset such as --model gpt-tiny" : "");
+}
+
 static int check_needed(const struct mtlm_options *options,
                         struct mtlm_error *err)
 {
-    char why[MTLM_OPTIONS_CHECKPOINT_WHY];
-
     for (int i = 0; i < MTLM_OPTION_COUNT; i++)
         if (options->source[i] == MTLM_SOURCE_DEFAULT && needs(options, i))
-            return lacks_load(options)
-                       ? mtlm_error_set(err, MTLM_EXIT_INPUT, "--load %s: %s",
-                                        options->load_dir, strerror(errno))
-                       : mtlm_error_set(
-                           err, MTLM_EXIT_USAGE,
-                           "--%s is missing%s; give it, or start from a preset "
-                           "such as "
-                           "--model gpt-tiny",
-                           mtlm_option_table[i].name,
-                           mtlm_options_checkpoint_why(options, why));
+            return refuse_missing(options, i, err);
     return 0;
 }
 

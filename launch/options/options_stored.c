@@ -223,8 +223,8 @@ static bool is_of_body(enum mtlm_option_id option)
            || option == MTLM_OPT_TOKENIZER_MODEL;
 }
 
-/* Whether this job takes the checkpoint's value of an option. */
-static bool is_taken(const struct mtlm_options *o, enum mtlm_option_id option)
+bool mtlm_options_stored_takes(const struct mtlm_options *o,
+                               enum mtlm_option_id option)
 {
     if (o->pretrained_dir && o->finetune && !is_of_body(option))
         return false;
@@ -245,7 +245,7 @@ static int take_settings(struct mtlm_options *options,
         const char *text =
             mtlm_json_file_text(settings, mtlm_option_name(list[i]));
 
-        if (text && is_taken(options, list[i])
+        if (text && mtlm_options_stored_takes(options, list[i])
             && set_value(options, list[i], text, path, err) < 0)
             return -1;
     }
@@ -276,7 +276,7 @@ int mtlm_options_stored_take(struct mtlm_options *options,
                               path, name);
             continue;
         }
-        moved = !is_taken(options, option);
+        moved = !mtlm_options_stored_takes(options, option);
         if (moved && !mtlm_options_stored_path_moved(options, option, others))
             continue;
         if (set_value(options, option, text, path, err) < 0)

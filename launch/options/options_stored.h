@@ -29,6 +29,10 @@ json_t *mtlm_options_stored_others(const struct mtlm_options *options);
 int mtlm_options_stored_check(struct mtlm_options *options,
                               struct mtlm_error *err);
 
+/* Returns whether this job takes the checkpoint's value of an option. */
+bool mtlm_options_stored_takes(const struct mtlm_options *options,
+                               enum mtlm_option_id option);
+
 /* Sets the options of a checkpoint that no other source gives, with the source
  * MTLM_SOURCE_CHECKPOINT.  settings, others: the JSON objects, or NULL.
  *

@@ -289,6 +289,24 @@ static void test_a_first_start_asks_for_what_is_missing(void **state)
     }
 }
 
+/* The checkpoint holds both options, of another training. */
+static void test_a_fine_tuning_asks_for_its_own_recipe(void **state)
+{
+    static const char *const task =
+        "--task mnli --train-data a --valid-data b --pretrained-checkpoint";
+    char line[256];
+
+    (void) state;
+    write_checkpoint(SETTINGS, OTHERS);
+    snprintf(line, sizeof(line), "%s %s", task, dir);
+    refuses(line, "--micro-batch-size is missing, and a fine-tuning takes none "
+                  "from a pretraining; give it, or start from a preset such as "
+                  "--model gpt-tiny");
+    snprintf(line, sizeof(line), "%s %s --micro-batch-size 2", task, dir);
+    refuses(line, "--lr is missing, and a fine-tuning takes none from a "
+                  "pretraining; give it");
+}
+
 static void test_a_manifest_sets_its_own_options_only(void **state)
 {
     char line[128], want[256];
@@ -379,6 +397,7 @@ int main(void)
         cmocka_unit_test(test_a_contradiction_is_refused),
         cmocka_unit_test(test_weights_alone_ask_for_the_rest),
         cmocka_unit_test(test_a_first_start_asks_for_what_is_missing),
+        cmocka_unit_test(test_a_fine_tuning_asks_for_its_own_recipe),
         cmocka_unit_test(test_a_manifest_sets_its_own_options_only),
         cmocka_unit_test(test_stored_options_return),
     };
