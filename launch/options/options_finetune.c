@@ -114,20 +114,42 @@ static int check_files(const struct mtlm_options *o, enum mtlm_option_id option,
     return rc;
 }
 
+/* Refuses options of other jobs. */
+static int refuse_others(const struct mtlm_options *o, struct mtlm_error *err)
+{
+    static const struct {
+        enum mtlm_option_id option;
+        const char *job; /* that takes the option; NULL: one without epochs */
+    } of_others[] = {
+        {MTLM_OPT_TRAIN_ITERS, NULL},
+        {MTLM_OPT_TRAIN_SAMPLES, NULL},
+        {MTLM_OPT_RAMPUP_BATCH_SIZE, NULL},
+        {MTLM_OPT_OVERLAPPING_EVAL, "--task wikitext103"},
+        {MTLM_OPT_STRICT_LAMBADA, "--task lambada"},
+        {MTLM_OPT_SYNTHETIC, "a pretraining"},
+    };
+
+    for (size_t i = 0; i < LENGTH(of_others); i++) {
+        const char *name = mtlm_option_name(of_others[i].option);
+        const char *job = of_others[i].job;
+
+        if (mtlm_options_source(o, of_others[i].option)
+            != MTLM_SOURCE_COMMAND_LINE)
+            continue;
+        return job ? mtlm_error_set(err, MTLM_EXIT_USAGE, "--%s is for %s",
+                                    name, job)
+                   : mtlm_error_set(err, MTLM_EXIT_USAGE,
+                                    "--%s is not for --task %s, which counts "
+                                    "--epochs",
+                                    name, o->task->name);
+    }
+    return 0;
+}
+
 static int check_given(const struct mtlm_options *o, struct mtlm_error *err)
 {
-    static const enum mtlm_option_id of_others[] = {
-        MTLM_OPT_TRAIN_ITERS,       MTLM_OPT_TRAIN_SAMPLES,
-        MTLM_OPT_RAMPUP_BATCH_SIZE, MTLM_OPT_OVERLAPPING_EVAL,
-        MTLM_OPT_STRICT_LAMBADA,    MTLM_OPT_SYNTHETIC};
-
-    for (size_t i = 0; i < LENGTH(of_others); i++)
-        if (mtlm_options_source(o, of_others[i]) == MTLM_SOURCE_COMMAND_LINE)
-            return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                                  "--%s is not for --task %s, which counts "
-                                  "--epochs",
-                                  mtlm_option_name(of_others[i]),
-                                  o->task->name);
+    if (refuse_others(o, err) < 0)
+        return -1;
     if (!o->train_data && !o->eval_only)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--task %s needs --train-data FILE...; mtlm-dag "

@@ -253,6 +253,12 @@ static void test_contradictions_are_refused(void **state)
             "says where to get it");
     refuses(BERT DATA "--task mnli --train-iters 5",
             "--train-iters is not for --task mnli, which counts --epochs");
+    refuses(BERT DATA "--task mnli --overlapping-eval 5",
+            "--overlapping-eval is for --task wikitext103");
+    refuses(BERT DATA "--task mnli --strict-lambada",
+            "--strict-lambada is for --task lambada");
+    refuses(BERT DATA "--task mnli --synthetic c",
+            "--synthetic is for a pretraining");
     refuses(BERT DATA "--task mnli --lr-warmup-samples 100",
             "--lr-warmup-samples counts samples, and --task mnli counts "
             "iterations of --epochs; give --lr-warmup-iters or "
