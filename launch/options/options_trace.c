@@ -13,7 +13,9 @@ int64_t mtlm_options_last_iteration(const struct mtlm_options *o, int64_t begin)
     const int64_t every = o->exit_interval;
     const int64_t next = every > 0 ? (begin / every + 1) * every : 0;
 
-    return next > 0 && next < o->train_iters ? next : o->train_iters;
+    if (next > 0 && next < o->train_iters)
+        return next;
+    return o->train_iters > begin ? o->train_iters : begin;
 }
 
 void mtlm_options_trace_place(struct mtlm_options *options, int64_t begin)

@@ -6,7 +6,8 @@
 /* The iterations of a run, and those that the run traces or disturbs. */
 
 /* Returns the last iteration, from 1, of a run that begins after `begin`
- * iterations.  As in Megatron-LM, every --exit-interval ends a run. */
+ * iterations; `begin` if none is left to train.  As in Megatron-LM, every
+ * --exit-interval ends a run. */
 int64_t mtlm_options_last_iteration(const struct mtlm_options *options,
                                     int64_t begin);
 

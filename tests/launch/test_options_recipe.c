@@ -205,6 +205,19 @@ static void test_the_schedule_must_fit_itself(void **state)
     assert_null(options.notes);
 }
 
+static void test_no_run_ends_before_it_begins(void **state)
+{
+    (void) state;
+    accepts(PLAIN "--train-iters 10");
+    assert_int_equal(mtlm_options_last_iteration(&options, 0), 10);
+    assert_int_equal(mtlm_options_last_iteration(&options, 10), 10);
+    assert_int_equal(mtlm_options_last_iteration(&options, 20), 20);
+    accepts(PLAIN "--train-iters 10 --exit-interval 4");
+    assert_int_equal(mtlm_options_last_iteration(&options, 4), 8);
+    assert_int_equal(mtlm_options_last_iteration(&options, 8), 10);
+    assert_int_equal(mtlm_options_last_iteration(&options, 20), 20);
+}
+
 #define RAMP(three)                                                            \
     PLAIN "--train-samples 100 --rampup-batch-size " three " --seed 5"
 
@@ -361,6 +374,7 @@ int main(void)
         cmocka_unit_test(test_a_nan_that_is_not_reached_is_noted),
         cmocka_unit_test(test_a_first_run_notes_a_nan_behind_its_end),
         cmocka_unit_test(test_a_plan_without_a_length_takes_any_iteration),
+        cmocka_unit_test(test_no_run_ends_before_it_begins),
     };
 
     return cmocka_run_group_tests(tests, parse_setup, parse_teardown);
