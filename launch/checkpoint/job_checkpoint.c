@@ -317,22 +317,24 @@ static void count_iterations(struct mtlm_job *job)
 }
 
 /* Places the default --trace-iterations; refuses those that the run does not
- * reach.  Notes an --inject-nan that the run does not reach. */
+ * reach, and records of a run without an iteration.  Notes an --inject-nan that
+ * the run does not reach. */
 static int place_iterations(struct mtlm_job *job, struct mtlm_error *err)
 {
-    const struct mtlm_range *trace = &job->options.trace_iterations;
+    const struct mtlm_options *o = &job->options;
+    const struct mtlm_range *trace = &o->trace_iterations;
     const int64_t begin = job->begin.iteration;
-    const int64_t last = mtlm_options_last_iteration(&job->options, begin);
+    const int64_t last = mtlm_options_last_iteration(o, begin);
 
     mtlm_options_note_nan(&job->options, begin);
-    if (!job->options.trace_dir)
+    if ((o->trace_dir || o->dump_dir) && begin == last)
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "--%s has nothing to record: the checkpoint is of iteration "
+            "%" PRId64 ", the run ends with %" PRId64,
+            o->trace_dir ? "trace" : "dump-first-step", begin, o->train_iters);
+    if (!o->trace_dir)
         return 0;
-    if (begin >= last)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--trace has nothing to record: the checkpoint "
-                              "is of iteration %" PRId64
-                              ", the run ends with %" PRId64,
-                              begin, last);
     mtlm_options_trace_place(&job->options, begin);
     if (trace->first > begin && trace->last <= last)
         return 0;

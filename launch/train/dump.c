@@ -159,8 +159,10 @@ static void add_fields(struct mtlm_dump *dump,
     free(number);
 }
 
-static void destroy_dump(struct mtlm_dump *dump)
+void mtlm_dump_destroy(struct mtlm_dump *dump)
 {
+    if (!dump)
+        return;
     for (int i = 0; i < dump->job->program->n_params; i++) {
         free(dump->weight[i]);
         free(dump->grad[i]);
@@ -207,6 +209,6 @@ int mtlm_dump_write(struct mtlm_dump *dump,
     rc = mtlm_safetensors_writer_commit(writer, err);
     mtlm_safetensors_writer_destroy(writer);
     free(path);
-    destroy_dump(dump);
+    mtlm_dump_destroy(dump);
     return rc;
 }

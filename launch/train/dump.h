@@ -9,9 +9,12 @@
 
 struct mtlm_dump;
 
-/* Returns an empty dump; borrows job.  mtlm_dump_write() frees the dump.  Call
- * after mtlm_checkpoint_load(). */
+/* Returns an empty dump; borrows job.  The caller frees the dump, or calls
+ * mtlm_dump_write(), which frees it.  Call after mtlm_checkpoint_load(). */
 struct mtlm_dump *mtlm_dump_create(struct mtlm_job *job);
+
+/* Frees a dump that is not written.  NULL is allowed. */
+void mtlm_dump_destroy(struct mtlm_dump *dump);
 
 /* Copies the weights that the first iteration reads.  Call before it. */
 void mtlm_dump_weights(struct mtlm_dump *dump);

@@ -436,5 +436,6 @@ int mtlm_train(struct mtlm_job *job)
     print_best(&s);
     mtlm_progress_stop();
     finish_training(&s);
+    mtlm_dump_destroy(s.dump); /* left where no iteration ran */
     return s.code;
 }

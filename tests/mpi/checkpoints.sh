@@ -281,6 +281,9 @@ refused 2 'begins with iteration 7 and ends with 8' \
     -- "${later[@]}" --trace tr3 --trace-iterations 8:9
 refused 2 'nothing to record: the checkpoint is of iteration 6, the run ends' \
     -- --load f --train-iters 6 --trace tr3
+refused 2 '--dump-first-step has nothing to record: the checkpoint is of iteration 6' \
+    -- --load f --train-iters 6 --dump-first-step tr3
+[ ! -e tr3 ] || fail "a refused job leaves: $(ls -d tr3)"
 
 # Another seed, on purpose: other dropout, and a checkpoint of that seed.
 cp -r f rng
