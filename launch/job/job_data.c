@@ -286,6 +286,7 @@ static void measure_entropy(struct mtlm_job *job)
 static int open_documents(struct mtlm_job *job, struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
+    const char *advice = o->eval_only ? "" : " (--eval-iters 0 for none)";
 
     if (check_end(o, err) < 0 || open_datasets(job, err) < 0)
         return -1;
@@ -296,14 +297,11 @@ static int open_documents(struct mtlm_job *job, struct mtlm_error *err)
         return 0;
     if (create_samples(job, MTLM_VALID, &job->valid.samples, err) < 0)
         return o->data_path
-                   ? mtlm_error_prefix(err,
-                                       "validation split \"%s\" "
-                                       "(--eval-iters 0 for none)",
-                                       o->split)
-                   : mtlm_error_prefix(
-                       err, "validation data (--eval-iters 0 for none)");
+                   ? mtlm_error_prefix(err, "validation split \"%s\"%s",
+                                       o->split, advice)
+                   : mtlm_error_prefix(err, "validation data%s", advice);
     if (create_samples(job, MTLM_TEST, &job->test, err) < 0)
-        return mtlm_error_prefix(err, "test data (--eval-iters 0 for none)");
+        return mtlm_error_prefix(err, "test data%s", advice);
     measure_entropy(job);
     return 0;
 }

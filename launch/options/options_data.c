@@ -226,6 +226,10 @@ static int check_splits(struct mtlm_options *o, struct mtlm_error *err)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "there is data for another split and none to "
                               "train on; give --train-data-path");
+    if (!o->valid_data_path && o->eval_iters > 0 && o->eval_only)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--eval-only needs data to validate on; give "
+                              "--valid-data-path");
     if (!o->valid_data_path && o->eval_iters > 0)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--train-data-path leaves none to validate on; "

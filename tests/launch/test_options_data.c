@@ -87,6 +87,8 @@ static void test_each_split_needs_its_data(void **state)
             "--valid-data-path, or --eval-iters 0");
     accepts("--model gpt-tiny --train-data-path a --eval-iters 0");
     accepts("--model gpt-tiny --load nowhere --eval-only --valid-data-path a");
+    refuses("--model gpt-tiny --load nowhere --eval-only --test-data-path a",
+            "--eval-only needs data to validate on; give --valid-data-path");
     accepts("--model gpt-tiny --train-data-path a --valid-data-path b --split "
             "8,1,1");
     assert_string_equal(options.notes,
