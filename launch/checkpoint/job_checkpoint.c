@@ -70,11 +70,19 @@ int mtlm_job_checkpoint_lock(struct mtlm_job *job, struct mtlm_error *err)
     rc = mtlm_checkpoint_dir_newest(o->save_dir, NULL, &id, err);
     if (rc > 0) {
         path = mtlm_checkpoint_dir_path(o->save_dir, &id);
-        rc = mtlm_error_set(err, MTLM_EXIT_USAGE,
-                            "--save %s: %s exists, from another training; "
-                            "continue it with --load %s, or choose another "
-                            "directory",
-                            o->save_dir, path, o->save_dir);
+        /* With --pretrained-checkpoint, --load DIR would continue. */
+        rc =
+            o->finetune && !o->new_head
+                ? mtlm_error_set(err, MTLM_EXIT_USAGE,
+                                 "--save %s: --finetune begins a new training, "
+                                 "and %s exists; choose another directory",
+                                 o->save_dir, path)
+                : mtlm_error_set(
+                    err, MTLM_EXIT_USAGE,
+                    "--save %s: %s exists, from another training; "
+                    "continue it with --load %s, or choose another "
+                    "directory",
+                    o->save_dir, path, o->save_dir);
         free(path);
     }
     return rc;
