@@ -417,17 +417,24 @@ static void print_clock(const struct mtlm_job *job)
                "samples\n");
 }
 
+static void print_loaded(const struct mtlm_job *job)
+{
+    const struct mtlm_options *o = &job->options;
+
+    printf("loaded: %s, %s; %s come from the checkpoint%s\n", job->load_path,
+           o->finetune || o->eval_only ? "its weights only"
+           : o->no_load_optim          ? "without the optimizer's state"
+                                       : "all of it",
+           o->new_head ? "model and tokenizer" : "options that are not given",
+           o->finetune && !o->new_head ? ", but for seed and precision" : "");
+}
+
 void mtlm_job_checkpoint_print(const struct mtlm_job *job)
 {
     const struct mtlm_options *o = &job->options;
 
     if (job->load_path)
-        printf("loaded: %s, %s; options that are not given come from the "
-               "checkpoint\n",
-               job->load_path,
-               o->finetune || o->eval_only ? "its weights only"
-               : o->no_load_optim          ? "without the optimizer's state"
-                                           : "all of it");
+        print_loaded(job);
     else if (o->load_dir)
         printf("loaded: nothing, %s holds no checkpoint; training starts\n",
                o->load_dir);

@@ -271,7 +271,9 @@ within 10 eval '! flock -n f/lock true'
 refused 4 'f: another job writes there: ' -- --load f --save f --train-iters 9
 kill $! && wait $! 2>/dev/null
 well 1 "${run[@]}" --load f --finetune --seed 7
-[ "$(losses out | wc -l)" -eq 4 ] || fail "--finetune: $(cat out)"
+[ "$(losses out | wc -l)" -eq 4 ] \
+    && grep -q '^loaded: .*, its weights only; .*, but for seed and precision$' out \
+    || fail "--finetune: $(cat out)"
 # What is traced lies within what is run.
 later=(--load f --train-iters 40 --exit-interval 8)
 well 1 "${run[@]}" "${later[@]}" --trace tr
