@@ -66,15 +66,17 @@ static void begin_span(struct mtlm_train_span *span,
                                  .nan = ended->report[MTLM_CONTROL_NAN]};
 }
 
-/* Validations left after `done` iterations. */
+/* Validations left after `done` iterations, and the test behind the last
+ * iteration of the training. */
 static double validations_left(const struct mtlm_train_log *log, int64_t done)
 {
     const struct mtlm_options *o = &log->job->options;
+    const bool tests = log->job->test && log->end >= o->train_iters;
 
     if (o->eval_iters == 0)
         return 0;
     return log->end / o->eval_interval - done / o->eval_interval
-           + (log->end % o->eval_interval != 0) + (log->job->test != NULL);
+           + (log->end % o->eval_interval != 0) + tests;
 }
 
 double mtlm_train_log_time_left(const struct mtlm_train_log *log)
