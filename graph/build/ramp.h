@@ -40,9 +40,9 @@ void mtlm_ramp_next(const struct mtlm_ramp *ramp,
                     struct mtlm_ramp_place *place);
 
 /* Returns the number of iterations that Megatron-LM runs for `samples` samples,
- * at most max.  An iteration within the ramp-up counts if it begins within the
- * samples.  An iteration after the ramp-up counts if it ends within the
- * samples. */
+ * at most max.  An iteration within the ramp-up counts if at most `samples`
+ * samples precede it.  An iteration after the ramp-up counts if it ends within
+ * the samples. */
 int64_t mtlm_ramp_iterations(const struct mtlm_ramp *ramp, int64_t samples,
                              int64_t max);
 
