@@ -70,11 +70,17 @@ char *mtlm_log_time_text(double seconds, char text[16])
     return text;
 }
 
-char *mtlm_log_validation_lines(const char *where, double loss, double sop_loss,
-                                double sop_accuracy)
+double mtlm_log_perplexity(double loss)
 {
     /* Megatron caps the exponent: an untrained model's perplexity would be
      * infinite. */
+    return exp(loss > 20 ? 20 : loss);
+}
+
+char *mtlm_log_validation_lines(const char *where, double loss, double sop_loss,
+                                double sop_accuracy)
+{
+    /* Megatron's least of 20 and NaN is 20. */
     char *lm = mtlm_sprintf(" validation loss at %s | lm loss value: %.6E |"
                             " lm loss PPL: %.6E | ",
                             where, loss, exp(fmin(20, loss)));

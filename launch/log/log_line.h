@@ -38,6 +38,9 @@ char *mtlm_log_iteration_line(const struct mtlm_log_iteration *log);
 char *mtlm_log_validation_lines(const char *where, double loss, double sop_loss,
                                 double sop_accuracy);
 
+/* Returns the perplexity of a loss, at most exp(20); NaN: the loss is NaN. */
+double mtlm_log_perplexity(double loss);
+
 /* Writes a duration such as "42 s", "12 min", "5.2 h" or "3.4 d"; returns
  * text. */
 char *mtlm_log_time_text(double seconds, char text[16]);

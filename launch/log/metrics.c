@@ -257,9 +257,9 @@ static void put_losses(struct mtlm_metrics *metrics, int64_t iteration,
 {
     json_t *losses = json_pack("{s:o}", "lm_loss", number_or_null(loss));
 
-    if (sop_loss >= 0)
+    if (!(sop_loss < 0)) /* keeps NaN */
         json_object_set_new(losses, "sop_loss", number_or_null(sop_loss));
-    if (sop_accuracy >= 0)
+    if (!(sop_accuracy < 0))
         json_object_set_new(losses, "sop_accuracy",
                             number_or_null(sop_accuracy));
     put_line(metrics,
@@ -274,7 +274,7 @@ void mtlm_metrics_validation(struct mtlm_metrics *metrics, int64_t iteration,
     char tag[4][48];
     const struct mtlm_scalar scalar[] = {
         {tag[0], loss},
-        {tag[1], exp(fmin(20, loss))},
+        {tag[1], mtlm_log_perplexity(loss)},
         {tag[2], sop_loss},
         {tag[3], sop_accuracy},
     };
@@ -289,5 +289,5 @@ void mtlm_metrics_validation(struct mtlm_metrics *metrics, int64_t iteration,
     snprintf(tag[3], sizeof(tag[3]), "sop accuracy %s", set);
     if (metrics->events)
         mtlm_tfevents_add(metrics->events, wall_seconds(), iteration, scalar,
-                          sop_loss >= 0 ? 4 : 2);
+                          sop_loss < 0 ? 2 : 4);
 }

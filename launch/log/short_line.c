@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +60,7 @@ static void add_details(struct short_line *line,
                         const struct mtlm_log_iteration *log)
 {
     if (log->tflops >= 0)
-        add_field(line, plain, "%.1f TFLOP/s/GPU", log->tflops);
+        add_field(line, plain, "%.3g TFLOP/s a rank", log->tflops);
     if (log->loss_scale != 1)
         add_field(line, plain, "scale %g", log->loss_scale);
     if (log->params_norm >= 0)
@@ -96,19 +95,19 @@ char *mtlm_short_line_iteration(const struct mtlm_log_iteration *log,
     return mtlm_strdup(line.text);
 }
 
-char *mtlm_short_line_validation(const char *where, double loss, bool of_tokens,
-                                 double sop_loss, double sop_accuracy,
-                                 bool colour)
+char *mtlm_short_line_validation(const char *set, int64_t iteration,
+                                 double loss, bool of_tokens, double sop_loss,
+                                 double sop_accuracy, bool colour)
 {
     struct short_line line = {.colour = colour};
 
-    add_field(&line, plain, "validation at %s", where);
+    add_field(&line, plain, "%s at iteration %" PRId64, set, iteration);
     add_field(&line, bold, "loss %.4f", loss);
     if (of_tokens)
-        add_field(&line, plain, "perplexity %.4g", exp(fmin(20, loss)));
-    if (sop_loss >= 0)
+        add_field(&line, plain, "perplexity %.4g", mtlm_log_perplexity(loss));
+    if (!(sop_loss < 0)) /* keeps NaN */
         add_field(&line, plain, "sop %.4f", sop_loss);
-    if (sop_accuracy >= 0)
+    if (!(sop_accuracy < 0))
         add_field(&line, plain, "sop accuracy %.1f %%", 100 * sop_accuracy);
     return mtlm_strdup(line.text);
 }

@@ -16,12 +16,12 @@ enum { MTLM_SHORT_LINE_COLUMNS = 120 };
 char *mtlm_short_line_iteration(const struct mtlm_log_iteration *log,
                                 bool colour);
 
-/* Returns the line of a validation; the caller frees it.  where: "iteration
- * 100".  of_tokens: the loss is one of tokens, whose perplexity follows.
+/* Returns the line of a validation; the caller frees it.  set: "validation" or
+ * "test".  of_tokens: the loss is one of tokens, whose perplexity follows.
  * Negative sop_loss and sop_accuracy are left out. */
-char *mtlm_short_line_validation(const char *where, double loss, bool of_tokens,
-                                 double sop_loss, double sop_accuracy,
-                                 bool colour);
+char *mtlm_short_line_validation(const char *set, int64_t iteration,
+                                 double loss, bool of_tokens, double sop_loss,
+                                 double sop_accuracy, bool colour);
 
 /* Whether the file descriptor is a terminal that takes escapes: TERM is not
  * "dumb". */

@@ -179,7 +179,7 @@
         "lines of at most 120 columns, or Megatron-LM's long ones for "        \
         "programs that read those")                                            \
     OPT(TRAINING, LOG_THROUGHPUT, "log-throughput", FLAG, log_throughput,      \
-        "no", 0, 0, NULL, "add TFLOP/s to the log lines")                      \
+        "no", 0, 0, NULL, "add the TFLOP/s of a rank to the log lines")        \
     OPT(TRAINING, LOG_PARAMS_NORM, "log-params-norm", FLAG, log_params_norm,   \
         "no", 0, 0, NULL, "add the norm of the weights to the log lines")      \
     OPT(TRAINING, LOG_NUM_ZEROS_IN_GRAD, "log-num-zeros-in-grad", FLAG,        \

@@ -186,6 +186,7 @@ void mtlm_train_log_validation(struct mtlm_train_log *log, int64_t iterations,
     const bool binary = model->binary_head;
     const double sop = binary ? r[MTLM_STATUS_SOP] : -1;
     const double hits = binary ? r[MTLM_STATUS_SOP_HITS] : -1;
+    const char *set = strstr(on, "test") ? "test" : "validation";
     char *where = mtlm_sprintf("iteration %" PRId64 "%s", iterations, on);
     /* ns 0: a short log has this result already. */
     const bool told = log->is_short && ns == 0;
@@ -194,14 +195,13 @@ void mtlm_train_log_validation(struct mtlm_train_log *log, int64_t iterations,
         mtlm_train_log_text(
             log,
             log->is_short ? mtlm_short_line_validation(
-                where, r[MTLM_STATUS_LOSS],
+                set, iterations, r[MTLM_STATUS_LOSS],
                 model->head == MTLM_HEAD_PRETRAINING, sop, hits, log->colour)
                           : mtlm_log_validation_lines(
                               where, r[MTLM_STATUS_LOSS], sop, hits));
     free(where);
     if (ns > 0)
-        mtlm_metrics_validation(log->job->metrics, iterations,
-                                strstr(on, "test") ? "test" : "validation",
+        mtlm_metrics_validation(log->job->metrics, iterations, set,
                                 r[MTLM_STATUS_LOSS], sop, hits);
     mtlm_train_log_cut(log, ns);
     log->evals += ns > 0;

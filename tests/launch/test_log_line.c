@@ -238,15 +238,59 @@ static void test_short_lines_have_120_columns(void **state)
                                      "skipped 100000\033[0m | "));
     free(coloured);
     free(line);
-    line = mtlm_short_line_validation("iteration 6 on test set", 2, true, 0.5,
-                                      0.75, false);
-    assert_string_equal(line, "validation at iteration 6 on test set | loss "
-                              "2.0000 | perplexity 7.389 | sop 0.5000 | sop "
-                              "accuracy 75.0 %");
+}
+
+static void assert_validation(const char *set, double loss, bool of_tokens,
+                              double sop_loss, double sop_accuracy,
+                              const char *want)
+{
+    char *line = mtlm_short_line_validation(set, 6, loss, of_tokens, sop_loss,
+                                            sop_accuracy, false);
+
+    assert_string_equal(line, want);
     free(line);
-    line = mtlm_short_line_validation("iteration 6", 2, false, -1, -1, false);
-    assert_string_equal(line, "validation at iteration 6 | loss 2.0000");
-    free(line);
+}
+
+static void test_short_lines_tell_a_test_from_a_validation(void **state)
+{
+    (void) state;
+    assert_validation("test", 2, true, 0.5, 0.75,
+                      "test at iteration 6 | loss 2.0000 | perplexity 7.389 | "
+                      "sop 0.5000 | sop accuracy 75.0 %");
+    assert_validation("validation", 2, false, -1, -1,
+                      "validation at iteration 6 | loss 2.0000");
+}
+
+/* A NaN is no perplexity of e^20, and no sop loss that is left out. */
+static void test_short_lines_show_a_nan(void **state)
+{
+    (void) state;
+    assert_true(isnan(mtlm_log_perplexity(NAN)));
+    assert_true(fabs(mtlm_log_perplexity(1000) / 4.851652e8 - 1) < 1e-6);
+    assert_validation("validation", NAN, true, NAN, -1,
+                      "validation at iteration 6 | loss nan | perplexity nan | "
+                      "sop nan");
+}
+
+static void test_short_lines_have_small_rates(void **state)
+{
+    static const struct {
+        double tflops;
+        const char *want;
+    } cases[] = {{0.0812, "| 0.0812 TFLOP/s a rank"},
+                 {45.678, "| 45.7 TFLOP/s a rank"},
+                 {0, "| 0 TFLOP/s a rank"}};
+    struct mtlm_log_iteration log = example();
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *line;
+
+        log.tflops = cases[i].tflops;
+        line = mtlm_short_line_iteration(&log, false);
+        assert_non_null(strstr(line, cases[i].want));
+        free(line);
+    }
 }
 
 static void set_or_unset(const char *name, const char *value)
@@ -299,6 +343,9 @@ int main(void)
         cmocka_unit_test(test_times_have_two_digits_or_three),
         cmocka_unit_test(test_perplexity_is_capped_at_e_to_the_20),
         cmocka_unit_test(test_short_lines_have_120_columns),
+        cmocka_unit_test(test_short_lines_tell_a_test_from_a_validation),
+        cmocka_unit_test(test_short_lines_show_a_nan),
+        cmocka_unit_test(test_short_lines_have_small_rates),
         cmocka_unit_test(test_colours_are_for_terminals_that_show_them),
     };
 

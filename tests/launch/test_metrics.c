@@ -3,6 +3,8 @@
 #include "config.h"
 
 #include <fcntl.h>
+#include <glob.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +18,7 @@
 #include <cmocka.h>
 
 #include "launch/log/append_file.h"
+#include "launch/log/metrics.h"
 #include "launch/log/tfevents.h"
 #include "runtime/base/memory.h"
 #include "runtime/file/disk.h"
@@ -254,6 +257,54 @@ static void test_a_fifo_gets_whole_pieces(void **state)
     free(path);
 }
 
+/* The value of a tag in the event file of trace_dir. */
+static float event_value(const char *tag)
+{
+    char *pattern = trace_dir_path("events.out.tfevents.*");
+    static char bytes[4096];
+    glob_t found;
+    float value;
+    size_t n;
+    FILE *f;
+    const char *at;
+
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    f = fopen(found.gl_pathv[0], "rb");
+    assert_non_null(f);
+    n = fread(bytes, 1, sizeof(bytes), f);
+    fclose(f);
+    at = memmem(bytes, n, tag, strlen(tag));
+    assert_non_null(at);
+    memcpy(&value, at + strlen(tag) + 1, sizeof(value)); /* behind its key */
+    globfree(&found);
+    free(pattern);
+    return value;
+}
+
+/* Nor does a NaN become a perplexity of e^20. */
+static void test_a_validation_keeps_its_nan(void **state)
+{
+    static struct mtlm_options options;
+    struct mtlm_metrics *metrics;
+    struct mtlm_error err;
+    char *text;
+
+    (void) state;
+    assert_int_equal(mkdir(trace_dir, 0777), 0);
+    options.metrics = trace_dir_path("metrics");
+    options.tensorboard_dir = trace_dir;
+    assert_int_equal(mtlm_metrics_open(&options, &metrics, &err), 0);
+    mtlm_metrics_validation(metrics, 3, "validation", NAN, NAN, NAN);
+    assert_int_equal(mtlm_metrics_close(metrics), 0);
+    text = trace_dir_read("metrics");
+    assert_non_null(strstr(text, "\"validation\":{\"lm_loss\":null,"
+                                 "\"sop_loss\":null,\"sop_accuracy\":null}"));
+    assert_true(isnan(event_value("lm loss validation ppl")));
+    assert_true(isnan(event_value("sop loss validation")));
+    free(text);
+    free(options.metrics);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,6 +316,7 @@ int main(void)
         DIR_TEST(test_a_cut_line_gets_its_end),
         DIR_TEST(test_a_fifo_without_a_reader_is_refused),
         DIR_TEST(test_a_fifo_gets_whole_pieces),
+        DIR_TEST(test_a_validation_keeps_its_nan),
     };
 
     return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);

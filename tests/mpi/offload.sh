@@ -185,14 +185,14 @@ seq 20000 >text
 well 1 "${small[@]}" --data-path text --train-iters 2 --save trained
 evaluation=(--load trained --eval-only --eval-iters 2)
 well 1 "${evaluation[@]}"
-grep 'validation' out >memory
+grep -E 'validation|^test at' out >memory
 well 1 "${evaluation[@]}" "${disk[@]}"
 ! grep -q '^offload:' out || fail "eval-only: $(cat out)"
-grep 'validation' out >from_disk
+grep -E 'validation|^test at' out >from_disk
 [ -s memory ] && cmp -s memory from_disk || fail "eval-only: $(cat from_disk)"
 well 1 "${evaluation[@]}" "${all[@]}"
 grep -q '^offload: weights of' out || fail "eval-only, all: $(cat out)"
-grep 'validation' out >from_disk
+grep -E 'validation|^test at' out >from_disk
 cmp -s memory from_disk || fail "eval-only, all: $(cat from_disk)"
 well 1 --load trained --generate 12 --max-new-tokens 20
 cp out memory

@@ -59,14 +59,14 @@ grep 'validation loss' out | tail -3 | sed 's/.*| lm loss value/value/' >values
 # Short lines say each validation once, and fit a terminal.
 well 1 "${small[@]}" --train-iters 6 --eval-iters 2 --eval-interval 3 \
     --log-format short
-want='iteration 3
-iteration 6
-iteration 6 on test set'
-[ "$(sed -n 's/^validation at \([^|]*[^ |]\) .*/\1/p' out)" = "$want" ] \
+want='validation at iteration 3
+validation at iteration 6
+test at iteration 6'
+[ "$(sed -n 's/^\([a-z]* at iteration [0-9]*\) | loss .*/\1/p' out)" = "$want" ] \
     || fail "short validations: $(cat out)"
 [ "$(grep -c '^iteration [1-6]/6 | loss [0-9.]* | lr ' out)" -eq 6 ] \
     || fail "short lines: $(cat out)"
-grep -E '^(iteration|validation)' out | grep -q '.\{121\}' \
+grep -E '^(iteration|validation|test)' out | grep -q '.\{121\}' \
     && fail "long short lines: $(cat out)"
 # They are the default: in a file, under mpirun, and on a terminal.
 for ranks in 1 2; do
