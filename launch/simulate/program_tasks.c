@@ -21,15 +21,42 @@ static int64_t *find_tasks(const struct mtlm_execution *run, int program,
     return task;
 }
 
-/* Records the items of a program.  A link of the chain of published code waits
- * for the link before. */
+/* Adds an edge of the newest job, unless the job has the edge. */
+static void add_edge(struct mtlm_recorder *recorder,
+                     const struct mtlm_record_edge *added)
+{
+    size_t n;
+    const struct mtlm_record_edge *edge = mtlm_recorder_edges(recorder, &n);
+
+    for (; n > 0 && edge[n - 1].job == added->job; n--)
+        if (edge[n - 1].on == added->on)
+            return;
+    mtlm_recorder_add_edge(recorder, added);
+}
+
+void mtlm_program_tasks_chain(const struct mtlm_folded_run *run,
+                              const struct mtlm_program *program,
+                              const struct mtlm_item *item,
+                              struct mtlm_recorder *recorder, int64_t *link)
+{
+    const struct mtlm_record_edge edge = {.job = item - program->train.item,
+                                          .on = *link};
+
+    if (!mtlm_folded_run_chains(run)
+        || !mtlm_pipeline_programs_chained((void *) &run->programs, program,
+                                           item))
+        return;
+    if (edge.on >= 0)
+        add_edge(recorder, &edge);
+    *link = edge.job;
+}
+
+/* Records the items of a program. */
 static void record_items(const struct mtlm_folded_run *run,
                          const struct mtlm_program *program,
                          struct mtlm_recorder *recorder)
 {
     struct mtlm_run_record *records = mtlm_run_record_create(program, recorder);
-    const bool chains = mtlm_folded_run_chains(run);
-    void *programs = (void *) &run->programs;
     int64_t link = -1;
 
     mtlm_run_record_list(records, true);
@@ -40,12 +67,7 @@ static void record_items(const struct mtlm_folded_run *run,
         mtlm_run_record_node(records, item,
                              item->microbatch < 0 ? 0 : item->microbatch,
                              &record);
-        if (!chains || !mtlm_pipeline_programs_chained(programs, program, item))
-            continue;
-        if (link >= 0)
-            mtlm_recorder_add_edge(
-                recorder, &(struct mtlm_record_edge){.job = i, .on = link});
-        link = i;
+        mtlm_program_tasks_chain(run, program, item, recorder, &link);
     }
     mtlm_run_record_destroy(records);
 }

@@ -12,6 +12,7 @@
 #include "launch/report/evaluated_records.h"
 #include "launch/report/trace_gather.h"
 #include "launch/report/trace_job.h"
+#include "launch/simulate/program_tasks.h"
 #include "launch/simulate/simulate_trace.h"
 #include "launch/trace/export/export.h"
 #include "launch/trace/summarize.h"
@@ -105,6 +106,7 @@ static void add_program(struct simulate_trace *t, int number)
     struct mtlm_run_record *of_kept = mtlm_run_record_create(program, kept);
     int *at = find_items(&t->run->execution, number, items);
     int64_t *end_ns = mtlm_calloc(items->n, sizeof(*end_ns));
+    int64_t link = -1, kept_link = -1;
 
     mtlm_run_record_list(of_all, true);
     mtlm_run_record_list(of_kept, true);
@@ -120,10 +122,13 @@ static void add_program(struct simulate_trace *t, int number)
         record.priority = item->priority;
         record.submit_ns = 0;
         end_ns[i] = record.end_ns;
-        if (inside)
+        if (inside) {
             mtlm_run_record_node(of_kept, item, x->use, &record);
+            mtlm_program_tasks_chain(t->run, program, item, kept, &kept_link);
+        }
         mtlm_recorder_edges(all, &edges);
         mtlm_run_record_node(of_all, item, x->use, &record);
+        mtlm_program_tasks_chain(t->run, program, item, all, &link);
         if (!inside)
             continue;
         set_ready(&record, all, edges, end_ns);

@@ -43,6 +43,16 @@ def computed(tasks):
     return Counter((t["Name"], t["MPIRank"], t["Parameters"],
                     ns(t["StartTime"]), ns(t["EndTime"])) for t in tasks)
 
+def edges(tasks):
+    """Edges within ranks from computation to computation, or to a send."""
+    by = {t["JobId"]: t for t in tasks}
+    place = lambda t: (t["Name"], t["MPIRank"], ns(t["EndTime"]))
+    return Counter((place(t), place(by[on])) for t in tasks
+                   for on in t.get("DependsOn", "").split()
+                   if t["Name"] not in messages
+                   and by[on]["MPIRank"] == t["MPIRank"]
+                   and by[on]["Name"] not in messages - {"send"})
+
 graph, trace = read("graph.rec"), read("trace/tasks.rec")
 lines = [json.loads(line) for line in open("lines", encoding="utf-8")]
 assert lines[-1]["simulation"]["evaluated_nodes"] == len(trace)
@@ -52,6 +62,7 @@ assert {"send", "recv"} < messages, messages
 mine = [t for t in graph if t["Name"] not in messages]
 nodes = [t for t in trace if t["Name"] not in messages]
 assert computed(mine) == computed(nodes), "computation differs"
+assert edges(graph) == edges(trace), "edges differ"
 ends = Counter(t["Name"] for t in trace)
 tasks = Counter(t["Name"] for t in graph)
 assert tasks["send"] == ends["send"] == ends["recv"] > 0, tasks
@@ -120,5 +131,15 @@ for options in '--schedule 1f1b' '--as 2021' '--as 2021 --ours overlap'; do
     fi
     rm -r trace lines graph.rec
 done
+
+# Nodes of published code wait for the links before them, not for the runtime.
+well 1 "${simulate[@]}" --as 2021 --trace trace
+"${PYTHON:-python3}" - <<'END' || fail "--as 2021: the runtime"
+import json
+with open("trace/summary.json", encoding="utf-8") as file:
+    causes = {wait["cause"] for wait in json.load(file)["waits"]}
+assert causes and "runtime" not in causes, causes
+END
+rm -r trace
 [ -x "$replay" ] || echo "no starpu_replay (launch/setup --simgrid): not read"
 finish
