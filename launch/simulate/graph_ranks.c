@@ -25,7 +25,8 @@ struct graph_ranks {
     struct mtlm_record *record;        /* [n] */
     int n;
     struct mtlm_gathered edges;
-    int files; /* written so far; a signal removes them */
+    int files;      /* written so far */
+    int unfinished; /* files that a signal removes */
 };
 
 /* Returns the tag of a message: send and receive share it, and no other message
@@ -107,6 +108,34 @@ static char *path_of(const struct graph_ranks *g, int rank)
     return mtlm_sprintf("%.*s.%d.et", g->length, g->path, rank);
 }
 
+/* Returns the path of the file of groups.  The caller frees the text. */
+static char *path_of_groups(const struct graph_ranks *g)
+{
+    return mtlm_sprintf("%.*s.groups.json", g->length, g->path);
+}
+
+/* Lets a signal remove the file from now on.  Takes the path. */
+static void add_unfinished(struct graph_ranks *g, char *path)
+{
+    mtlm_unfinished_add(path);
+    g->unfinished++;
+    free(path);
+}
+
+/* Lets a signal remove the rest of an earlier graph, whose first file is gone.
+ */
+static void add_earlier(struct graph_ranks *g)
+{
+    char *path;
+    int rank = 1;
+
+    for (path = path_of(g, rank); access(path, F_OK) == 0;
+         path = path_of(g, ++rank))
+        add_unfinished(g, path);
+    free(path);
+    add_unfinished(g, path_of_groups(g));
+}
+
 /* Removes the files of ranks from `first` on, up to a rank without a file.
  * Returns their number. */
 static int remove_ranks(const struct graph_ranks *g, int first)
@@ -147,19 +176,21 @@ static int write_rank(struct graph_ranks *g, struct mtlm_layout layout,
         path, mtlm_trace_write_chakra,
         &(struct mtlm_trace_rank_graph){&info, g->record, (size_t) g->n, rank},
         err);
-    if (rc == 0) {
-        mtlm_unfinished_add(path);
-        g->files++;
+    if (rc < 0) {
+        free(path);
+        return -1;
     }
-    free(path);
-    return rc;
+    add_unfinished(g, path);
+    if (g->files++ == 0)
+        add_earlier(g);
+    return 0;
 }
 
 static int write_groups(const struct graph_ranks *g,
                         const struct mtlm_layout *layout,
                         struct mtlm_error *err)
 {
-    char *path = mtlm_sprintf("%.*s.groups.json", g->length, g->path);
+    char *path = path_of_groups(g);
     const int rc =
         mtlm_trace_export_file(path, mtlm_trace_write_groups, layout, err);
 
@@ -167,10 +198,12 @@ static int write_groups(const struct graph_ranks *g,
     return rc;
 }
 
-/* Removes the files so far, and adds that to the reason of the failure. */
+/* Removes the files so far.  An earlier graph that lost its first file to them
+ * goes, too; else the earlier graph is whole, and stays.  Adds to the reason of
+ * the failure that no part is left. */
 static void remove_files(const struct graph_ranks *g, struct mtlm_error *err)
 {
-    char *why = mtlm_strdup(err->text);
+    char *why = mtlm_strdup(err->text), *groups = path_of_groups(g);
 
     for (int i = 0; i < g->files; i++) {
         char *path = path_of(g, i);
@@ -178,7 +211,12 @@ static void remove_files(const struct graph_ranks *g, struct mtlm_error *err)
         unlink(path);
         free(path);
     }
+    if (g->files > 0) {
+        remove_ranks(g, g->files);
+        unlink(groups);
+    }
     mtlm_error_set(err, err->code, "%s; no part of the graph is left", why);
+    free(groups);
     free(why);
 }
 
@@ -205,6 +243,6 @@ int mtlm_graph_ranks(const struct mtlm_folded_run *run, const char *path,
         remove_files(&g, err);
     else
         *old = remove_ranks(&g, g.files);
-    mtlm_unfinished_drop(g.files);
+    mtlm_unfinished_drop(g.unfinished);
     return rc;
 }

@@ -14,7 +14,8 @@
  * Sets *nodes to the number of nodes of all files.  Files of further ranks,
  * which an earlier graph of that name had, are removed; *old is their number.
  * Returns -1 and sets *err (MTLM_EXIT_IO) at the first file that cannot be
- * written, and removes the files before it. */
+ * written, and removes the files before it.  If there are such files, removes
+ * the rest of the earlier graph, too. */
 int mtlm_graph_ranks(const struct mtlm_folded_run *run, const char *path,
                      int64_t *nodes, int *old, struct mtlm_error *err);
 

@@ -243,8 +243,7 @@ static int write_metrics(struct simulation *s,
 }
 
 /* Writes --trace DIR. */
-static int write_trace(const struct simulation *s,
-                       const struct mtlm_folded_run *run,
+static int write_trace(struct simulation *s, const struct mtlm_folded_run *run,
                        const struct mtlm_prediction *prediction, FILE *out,
                        struct mtlm_error *err)
 {
@@ -254,6 +253,7 @@ static int write_trace(const struct simulation *s,
     if (!s->options->trace_dir)
         return 0;
     mtlm_step_show("writing the trace");
+    mtlm_simulate_outputs_begin_trace(&s->outputs);
     rc = mtlm_simulate_trace(run, prediction, s->options, &trace, err);
     mtlm_step_clear();
     if (rc == 0)
@@ -264,6 +264,21 @@ static int write_trace(const struct simulation *s,
                 trace.microbatches.last, prediction->microbatches, trace.nodes,
                 prediction->nodes);
     return rc;
+}
+
+/* Writes --graph-out.  A failure costs the trace, too: see
+ * mtlm_simulate_outputs_close(). */
+static int write_graph(const struct simulation *s,
+                       const struct mtlm_folded_run *run, FILE *out,
+                       struct mtlm_error *err)
+{
+    const struct mtlm_options *o = s->options;
+
+    if (!o->graph_out || mtlm_graph_out(run, o->graph_out, out, err) == 0)
+        return 0;
+    return o->trace_dir
+               ? mtlm_error_prefix(err, "no trace is left in %s", o->trace_dir)
+               : -1;
 }
 
 /* Refuses an iteration of no time, whose rates would be infinite, and one that
@@ -342,9 +357,7 @@ static int evaluate(struct simulation *s, struct mtlm_folded_run *run,
         mtlm_layout_search_print(&s->search, &s->hosts, out);
     return write_metrics(s, &prediction, err) < 0
                    || write_trace(s, run, &prediction, out, err) < 0
-                   || (s->options->graph_out
-                       && mtlm_graph_out(run, s->options->graph_out, out, err)
-                              < 0)
+                   || write_graph(s, run, out, err) < 0
                ? -1
                : 0;
 }

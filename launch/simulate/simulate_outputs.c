@@ -8,6 +8,7 @@
 #include "launch/job/job_outputs.h"
 #include "launch/simulate/graph_out.h"
 #include "launch/simulate/simulate_outputs.h"
+#include "launch/trace/export/export.h"
 #include "runtime/base/memory.h"
 #include "runtime/file/unfinished.h"
 
@@ -90,10 +91,39 @@ int mtlm_simulate_outputs_write_metrics(struct mtlm_simulate_outputs *outputs,
                           options->metrics);
 }
 
+/* Calls the function with the path of each file of the trace. */
+static void each_file(struct mtlm_simulate_outputs *o,
+                      void (*call)(struct mtlm_simulate_outputs *o,
+                                   const char *path))
+{
+    const char *name;
+
+    for (size_t i = 0; (name = mtlm_trace_export_name(i)); i++) {
+        char *path = mtlm_sprintf("%s/%s", o->trace_dir, name);
+
+        call(o, path);
+        free(path);
+    }
+}
+
+static void remove_file(struct mtlm_simulate_outputs *o, const char *path)
+{
+    (void) o;
+    unlink(path);
+}
+
+void mtlm_simulate_outputs_begin_trace(struct mtlm_simulate_outputs *outputs)
+{
+    each_file(outputs, add_unfinished);
+    outputs->traced = true;
+}
+
 void mtlm_simulate_outputs_close(struct mtlm_simulate_outputs *outputs,
                                  bool well)
 {
     close_metrics(outputs);
+    if (!well && outputs->traced)
+        each_file(outputs, remove_file);
     if (outputs->trace_dir)
         mtlm_job_outputs_leave(outputs->trace_dir, &outputs->lock);
     if (!well && outputs->made_dir)

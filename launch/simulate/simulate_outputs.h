@@ -11,6 +11,7 @@
 struct mtlm_simulate_outputs {
     const char *trace_dir;        /* NULL: no trace */
     bool made_dir;                /* trace_dir is new */
+    bool traced;                  /* trace_dir may hold files of a trace */
     int lock;                     /* of trace_dir */
     struct mtlm_metrics *metrics; /* NULL: none, or written */
     bool made_metrics;            /* the file of metrics is new, and empty */
@@ -32,8 +33,13 @@ int mtlm_simulate_outputs_write_metrics(struct mtlm_simulate_outputs *outputs,
                                         const struct mtlm_metrics_about *about,
                                         struct mtlm_error *err);
 
-/* Closes the outputs.  well: the simulation ended well.  Else removes what
- * mtlm_simulate_outputs_open() made and nobody filled. */
+/* Announces that the files of the trace are written next.  A signal removes
+ * them until the outputs are closed: the simulation may still fail. */
+void mtlm_simulate_outputs_begin_trace(struct mtlm_simulate_outputs *outputs);
+
+/* Closes the outputs.  well: the simulation ended well.  Else removes the files
+ * of the trace, and what mtlm_simulate_outputs_open() made and nobody filled.
+ */
 void mtlm_simulate_outputs_close(struct mtlm_simulate_outputs *outputs,
                                  bool well);
 

@@ -141,5 +141,32 @@ with open("trace/summary.json", encoding="utf-8") as file:
 assert causes and "runtime" not in causes, causes
 END
 rm -r trace
+
+# A graph that cannot be written leaves no trace, either.
+ln -s /dev/full g.rec.tmp
+job 1 "${simulate[@]}" --trace trace --graph-out g.rec
+[ "$rc" -eq 4 ] && [ ! -e trace ] && [ ! -e g.rec ] && grep -qx \
+    'mtlm-dag: no trace is left in trace: cannot write g.rec: No space left on device' err \
+    || fail "full disk: exit code $rc, $(ls -A . trace) $(cat err)"
+mkdir trace
+ln -s /dev/full g.rec.tmp
+job 1 "${simulate[@]}" --trace trace --graph-out g.rec
+[ "$rc" -eq 4 ] && [ -d trace ] && [ -z "$(ls -A trace)" ] \
+    || fail "full disk, old directory: exit code $rc, $(ls -A trace) $(cat err)"
+rmdir trace
+
+# A graph that takes the place of another one, in part, leaves nothing of both.
+# Before its first file is written, the other graph is whole.
+well 1 "${simulate[@]}" --graph-out e.et
+for rank in 0 3; do
+    [ "$(echo e.*.et | wc -w)" -eq 16 ] && [ -s e.groups.json ] \
+        || fail "rank $rank: old graph: $(echo e.*)"
+    ln -s /dev/full "e.$rank.et.tmp"
+    job 1 "${simulate[@]}" --graph-out e.et
+    [ "$rc" -eq 4 ] && grep -qx "mtlm-dag: cannot write e.$rank.et: No space left on \
+device; no part of the graph is left" err \
+        || fail "rank $rank: exit code $rc, $(cat err)"
+done
+[ "$(echo e.*)" = 'e.*' ] || fail "left of two graphs: $(echo e.*)"
 [ -x "$replay" ] || echo "no starpu_replay (launch/setup --simgrid): not read"
 finish
