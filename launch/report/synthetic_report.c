@@ -30,6 +30,8 @@ struct evaluation {
     int ranks;
     double more_s; /* seconds: measured minus modelled time of a collective */
     int draw;      /* of the times of messages, from 1; 0: means */
+    int64_t later; /* number in the run of evaluated iteration 0: noise differs
+                    * by iteration */
 };
 
 /* Returns the share of a message's mean time, of a random message of the run.
@@ -51,7 +53,7 @@ static double item_seconds(void *arg, const struct mtlm_program *program,
     const struct evaluation *e = arg;
     const int rank = mtlm_layout_rank(&program->config.layout);
     const double modelled =
-        1e-9 * mtlm_synthetic_ns(&e->rank[rank], item, iteration);
+        1e-9 * mtlm_synthetic_ns(&e->rank[rank], item, iteration + e->later);
     double hop;
 
     switch (mtlm_ops[item->node->call.kind]->op_class) {
@@ -217,6 +219,18 @@ static void print_report(const struct mtlm_message_times *times,
            100 * busy_ns(measured) / busy_ns(evaluated) - 100);
 }
 
+/* Prints which iterations were evaluated, if these are not all. */
+static void print_iterations(const struct mtlm_trace_summary *measured,
+                             int evaluated)
+{
+    const int all = measured->last_iteration - measured->first_iteration + 1;
+
+    if (evaluated < all)
+        printf("The prediction has the noise of the first %d of %d traced "
+               "iterations.\n",
+               evaluated, all);
+}
+
 void mtlm_synthetic_report(const struct mtlm_job *job,
                            const struct mtlm_record *records, size_t n,
                            const struct mtlm_trace_info *info,
@@ -228,15 +242,18 @@ void mtlm_synthetic_report(const struct mtlm_job *job,
     struct mtlm_trace_summary *evaluated;
     int first = measured->first_iteration, last = measured->last_iteration;
 
-    /* Iterations differ by jitter only. */
+    /* Iterations differ by noise only. */
     if (last >= MANY_ITERATIONS) {
-        last = last - first < MANY_ITERATIONS - 1 ? last - first + 1
-                                                  : MANY_ITERATIONS - 1;
-        first = 1;
+        first = first > 0 ? 1 : 0;
+        last = first + measured->last_iteration - measured->first_iteration;
+        last = last < MANY_ITERATIONS ? last : MANY_ITERATIONS - 1;
     }
+    e.later = measured->first_iteration - first;
     evaluation_create(&e);
     evaluated = evaluate_run(&e, info, first, last);
     print_report(&times, measured, evaluated, job->options.stretch);
+    if (mtlm_noise_is_any(&job->options.jitter))
+        print_iterations(measured, last - first + 1);
     print_draws(&e, info, first, last);
     mtlm_standard_output_flush();
     mtlm_trace_summary_destroy(evaluated);

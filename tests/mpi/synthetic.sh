@@ -47,6 +47,23 @@ compare 8 2 "${pretend[@]}" --synthetic uniform.ini --num-layers 2 \
     --global-batch-size 4 "${parallel[@]}" --jitter 0.3 --slow-rank 1:0.8 \
     && echo "jitter and a slow rank: $more %"
 
+# The jitter is that of the traced iterations, however late these are.  No task
+# sleeps too short; with this seed, the first iterations take 25 % longer.
+cluster late.ini 5
+well 2 "${pretend[@]}" --synthetic late.ini --num-layers 2 \
+    --global-batch-size 4 "${parallel[@]}" --jitter 0.5 --seed 12 \
+    --train-iters 14 --trace-iterations 12:14
+tasks=$(sed -n 's/.*(tasks \([-+0-9.]*\) %).*/\1/p' out)
+awk -v x="$tasks" 'BEGIN { exit !(x != "" && x > -3) }' \
+    || fail "noise of late iterations: tasks $tasks %, $(cat out err)"
+
+# More iterations than are evaluated.
+well 2 "${pretend[@]}" --synthetic late.ini --num-layers 2 \
+    --global-batch-size 4 "${parallel[@]}" --jitter 0.5 --train-iters 10 \
+    --trace-iterations 1:10
+grep -q '^The prediction has the noise of the first 8 of 10 traced iterations' out \
+    || fail "some iterations: $(cat out err)"
+
 # One rank whose four workers may each run any of four stages.
 cluster half.ini 25
 compare 8 1 "${pretend[@]}" --synthetic half.ini --num-layers 4 \
