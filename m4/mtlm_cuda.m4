@@ -61,7 +61,8 @@ AC_DEFUN([MTLM_CUDA], [
     AC_CHECK_FUNC([cublasLtCreate], [],
       [MTLM_CUDA_LACKS([no cublasLt or cudart in $CUDA_HOME/lib64])])
     AC_CHECK_HEADER([nccl.h], [have_nccl=yes])
-    dnl Of cuDNN 9.8 and later: plans are made without a handle.
+    dnl Of cuDNN 9.8 and later: plans are made without a handle.  To run,
+    dnl codelets/cudnn/cudnn_graph.c needs 9.11.
     AC_CHECK_DECL([CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP], [have_cudnn=yes], [],
       [[#include <cudnn.h>]])
     AS_IF([test $have_nccl = yes],

@@ -207,9 +207,10 @@ void mtlm_attention_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
     mtlm_note(MTLM_NOTE_ATTENTION, "own kernels (no cuDNN)");
     if (call->attr.attention.backend == MTLM_ATTENTION_FUSED)
         mtlm_fatal(__FILE__, __LINE__,
-                   "--attention-backend fused: cuDNN is missing or cannot "
-                   "compute %d heads of %d elements; cuDNN needs 16-bit "
-                   "values, samples in one part (--row-parts 1) and no ALiBi",
+                   "--attention-backend fused: cuDNN is missing, older than "
+                   "9.11, or cannot compute %d heads of %d elements; cuDNN "
+                   "needs 16-bit values, samples in one part (--row-parts 1) "
+                   "and no ALiBi",
                    call->attr.attention.heads,
                    (int) (mtlm_shape_cols(&call->shape[ATT_QKV]) / 3
                           / call->attr.attention.heads));
