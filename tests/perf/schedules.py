@@ -359,6 +359,24 @@ class Script(unittest.TestCase):
             self.assertEqual(done.returncode, 1)
             self.assertRegex(done.stderr, f"^schedules: {words}")
 
+    def test_some_rows_do_not_replace_the_page_of_all(self):
+        module = script()
+        about = {"model": "X", "family": 1, "number": 2}
+
+        def name(*words, failures=()):
+            with unittest.mock.patch.object(sys, "argv", [SCRIPT, *words]):
+                options = module.arguments()
+            schedules = module.check(options)
+            return module.page_name(about, options, schedules, failures)
+
+        whole, some = "schedules-x-family1-2", ("--only", "zb-h1,zb-v")
+        with tempfile.TemporaryDirectory() as work:
+            self.assertEqual(name(*some, "--keep", "--write", work), whole)
+        self.assertEqual(name(), whole)
+        self.assertEqual(name(*some), whole + "-part")
+        self.assertEqual(name("--quick"), whole + "-part")
+        self.assertEqual(name(failures=["zb-v: late"]), whole + "-part")
+
     def test_a_table_of_two_ranks(self):
         with tempfile.TemporaryDirectory() as work:
             done = self.run_script(
@@ -366,7 +384,7 @@ class Script(unittest.TestCase):
                 *("--microbatches", "4", "--write", work),
             )
             self.assertEqual(done.returncode, 0, done.stderr)
-            (name,) = [x for x in os.listdir(work) if x.endswith(".json")]
+            (name,) = [x for x in os.listdir(work) if x.endswith("-part.json")]
             with open(os.path.join(work, name)) as file:
                 settings = json.load(file)["settings"]
             again = self.run_script(
