@@ -72,6 +72,21 @@ class Curves(unittest.TestCase):
         self.assertEqual(panel.y(7), panel.y(3))
 
 
+class Runs(unittest.TestCase):
+    def test_lines_that_a_killed_run_did_not_end_do_not_count(self):
+        """The next run ends such a line before it writes its own."""
+        with tempfile.TemporaryDirectory() as work:
+            run = layernorm.Run(types.SimpleNamespace(runs=work), 1, "pre-LN")
+            with open(run.path + ".metrics", "w") as file:
+                file.write(
+                    '{"options":{}}\n{"iteration":1,"lm_loss":3}\n'
+                    '{"iteration":2,"lm_\n{"iteration":2,"lm_loss":2}\n{"iter'
+                )
+            steps, validations = run.read()
+        self.assertEqual({i: s["lm_loss"] for i, s in steps.items()}, {1: 3, 2: 2})
+        self.assertEqual(validations, {})
+
+
 class Script(unittest.TestCase):
     def train(self, runs, layers, *more):
         files = [os.path.join(runs, "layernorm." + end) for end in ("csv", "svg")]
