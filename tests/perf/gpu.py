@@ -284,6 +284,35 @@ class GpuCheck(unittest.TestCase):
         self.assertEqual(check["figures"]["why"], "ended with 1, not 0")
         self.assertEqual(check["figures"]["cases"], ["one"])
 
+    def test_a_folder_that_goes_away_hides_no_failure(self):
+        self.stand_ins(PEER_CURVE)
+        pages = os.path.join(self.work, "pages")
+        os.mkdir(pages)
+        with open(os.path.join(self.root, "perf", "gpu_vs_pytorch"), "w") as f:
+            f.write("import os, sys\n"
+                    "os.rmdir(sys.argv[sys.argv.index('--write') + 1])\n"
+                    "sys.exit(1)\n")
+        output = os.path.join(pages, "new.json")
+        done, _ = self.check("--only", "against-pytorch", "--output", output)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, "against-pytorch +wrong .*ended with 1, not 0")
+        self.assertEqual(
+            done.stderr,
+            f"gpu-check: cannot write {output}: No such file or directory\n",
+        )
+
+    def test_an_output_that_cannot_be_written_is_refused_first(self):
+        self.stand_ins(PEER_RATES)
+        for output, words in (
+            (os.path.join(self.work, "none", "new.json"),
+             f"--output: no directory to write to: '{self.work}/none'"),
+            (self.work, f"--output: '{self.work}' is a directory"),
+        ):
+            done, _ = self.check("--only", "depth", "--output", output)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(words, done.stderr)
+            self.assertEqual(done.stdout, "")
+
     def curve(self, *shift):
         """curve-bf16 where PyTorch's losses in bf16 and in fp32 are those of
         mtlm-dag times these."""
