@@ -29,9 +29,12 @@ deb_open_output() {
 
 # deb_dist LOG: the archive of make dist, as OUTPUT/mtlm-dag_VERSION.orig.tar.xz.
 # configure asks only whether StarPU is there: a description of none is enough.
+# Each call has a directory of its own, which goes away also after a failure.
 deb_dist() {
-    local log=$1 work=$CACHE/package
-    rm -rf "$work"
+    local log=$1 work
+    DEB_WORK=$(mktemp -d "$CACHE/package.XXXXXX")
+    work=$DEB_WORK
+    trap 'step_quiet; rm -rf "$DEB_WORK"' EXIT
     mkdir -p "$work/starpu/lib/pkgconfig"
     printf '%s\n' "prefix=$work/starpu" 'libdir=${prefix}/lib' 'Name: starpu' \
         'Description: for make dist alone' 'Version: 1.4' \
@@ -73,7 +76,9 @@ deb_debian() {
 deb_source() {
     local log=$CACHE/log/package.log suffix
     : >"$log"
+    starpu_lock
     starpu_source "$log"
+    cache_unlock
     deb_dist "$log"
     suffix=${STARPU_TARBALL##*.orig.}
     cp "$STARPU_TARBALL" "$OUTPUT/mtlm-dag_$VERSION.orig-starpu.$suffix"

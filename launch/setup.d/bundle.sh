@@ -40,18 +40,20 @@ bundle_starpu() {
     esac
 }
 
-# Whether build-bundle/ has the StarPU of that option, the CUDA toolkit, and the
-# GPU architectures.
+# Whether build-bundle/ has the StarPU of that option and none with SimGrid, the
+# CUDA toolkit, and the GPU architectures.
 bundle_is_configured() {
     grep -qsxF "STARPU_PREFIX = $(bundle_starpu "$1")" "$BUILD/Makefile" \
+        && grep -qx 'STARPU_SIMGRID_PREFIX = *' "$BUILD/Makefile" \
         && cuda_known "$BUILD" && cuda_archs_known "$BUILD"
 }
 
+# A bundle has no mtlm-dag-sim.
 bundle_configure() (
     portable=yes
     [ "$(uname -m)" != x86_64 ] || portable=x86-64-v3
     cd "$BUILD" && ../configure "$1" --enable-portable=$portable \
-        --with-starpu="$(bundle_starpu "$1")"
+        --with-starpu="$(bundle_starpu "$1")" --without-starpu-simgrid
 )
 
 # bundle_libraries DIR: what the programs and plug-ins in there are linked

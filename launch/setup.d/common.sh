@@ -50,6 +50,25 @@ cache_open() {
             "set XDG_CACHE_HOME to a directory of yours"
 }
 
+# cache_lock NAME WORDS: takes the lock of this name in the cache on descriptor 9.
+# Where another process holds the lock, says WORDS and waits.
+cache_lock() {
+    local rc=0
+    exec 9>"$CACHE/$1"
+    flock -n 9 || rc=$?
+    if [ "$rc" -eq 1 ]; then
+        say "  $2: waiting for it ..."
+        rc=0
+        flock 9 || rc=$?
+    fi
+    [ "$rc" -eq 0 ] || die "$CACHE is on a file system without locks:" \
+        "set XDG_CACHE_HOME to a local directory"
+}
+
+cache_unlock() {
+    exec 9>&-
+}
+
 # Builds are bounded by the processors that this process may use.
 jobs_default() {
     nproc 2>/dev/null || echo 2

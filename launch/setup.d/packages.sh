@@ -16,20 +16,24 @@ PACKAGES_SIMGRID="libsimgrid-dev"
 PACKAGES_DEB="debhelper dpkg-dev"
 PACKAGES_DATA="anarchism perl perl-doc"
 
+# package_installed NAME ARCHITECTURE: whether this machine's programs can use an
+# installed package of the name.  It may be installed for others as well.
 package_installed() {
-    [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+    dpkg-query -W -f '${Architecture} ${db:Status-Status}\n' "$1" 2>/dev/null \
+        | grep -qx -e "$2 installed" -e 'all installed'
 }
 
 # packages_install NAME...: installs those that are missing.  Nothing missing:
 # neither root nor the network is needed.
 packages_install() {
-    local name missing=
+    local name architecture missing=
     command -v dpkg-query >/dev/null && command -v apt-get >/dev/null \
         || die "this is no Debian system (no apt-get): install the like of" \
             "'$(echo $*)' and StarPU 1.4 by hand, then ./configure" \
             "--with-starpu=DIR"
+    architecture=$(dpkg --print-architecture)
     for name in "$@"; do
-        package_installed "$name" || missing="$missing $name"
+        package_installed "$name" "$architecture" || missing="$missing $name"
     done
     if [ -z "$missing" ]; then
         say "  packages: all $# installed"

@@ -11,6 +11,10 @@ starpu_source() {
         say "  StarPU $STARPU_VERSION: source in the cache"
         return 0
     fi
+    if starpu_taken "$dir" >>"$log" 2>&1; then
+        say "  StarPU $STARPU_VERSION: source in the cache"
+        return 0
+    fi
     STARPU_VERSION= STARPU_TARBALL=
     starpu_fetch "$log" "$dir"
     if [ -z "$STARPU_TARBALL" ]; then
@@ -20,12 +24,24 @@ starpu_source() {
     fi
     if [ "$STARPU_VERSION" != "$STARPU_PIN" ]; then
         warn "StarPU $STARPU_PIN is not on offer, taking $STARPU_VERSION"
+        (cd "$dir" && sha256sum "${STARPU_TARBALL##*/}" \
+            >"instead-of-$STARPU_PIN.sha256")
     fi
 }
 
 starpu_pin_good() {
     [ -r "$STARPU_TARBALL" ] \
         && echo "$STARPU_PIN_SHA256  $STARPU_TARBALL" | sha256sum -c
+}
+
+# starpu_taken DIR: whether DIR has, whole, the source that was taken when the
+# pinned one was not on offer.  Sets STARPU_VERSION and STARPU_TARBALL then.
+starpu_taken() {
+    local list=instead-of-$STARPU_PIN.sha256 file
+    (cd "$1" && sha256sum -c "$list") || return 1
+    file=$(sed 's/^[^ ]* *//' "$1/$list")
+    STARPU_VERSION=${file#starpu_} STARPU_TARBALL=$1/$file
+    STARPU_VERSION=${STARPU_VERSION%.orig.tar.*}
 }
 
 # Debian archives that this system uses already, one a line.  apt knows them
@@ -72,6 +88,11 @@ starpu_fetch_from() {
             starpu_download "$dir" "$version"
         file=$(find "$dir" -maxdepth 1 \
             -name "starpu_${version%-*}.orig.tar.*" ! -name '*.asc' | head -n 1)
+        if [ -n "$file" ] && ! starpu_whole "$file"; then
+            warn "$file is not what $archive offers, and is removed"
+            rm -f "$file"
+            file=
+        fi
     fi
     rm -rf "$APT_PRIVATE"
     [ -n "${file:-}" ] || return 0
@@ -92,6 +113,15 @@ apt_private() {
         -o Dir::Etc::sourceparts=- -o Dir::State::Lists="$APT_PRIVATE/lists" \
         -o Dir::Cache="$APT_PRIVATE" -o APT::Sandbox::User= \
         -o Acquire::Check-Valid-Until=false "$@"
+}
+
+# starpu_whole FILE: whether the archive has a file of this name and checksum.  A
+# download that was cut has another one.
+starpu_whole() {
+    local sum
+    sum=$(sha256sum <"$1") || return 1
+    apt_private apt-cache showsrc starpu 2>/dev/null \
+        | grep -qx " ${sum%% *} [0-9]* ${1##*/}"
 }
 
 # Prints the Debian version to take: the pinned one, else the newest 1.4.

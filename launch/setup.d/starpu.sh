@@ -70,14 +70,15 @@ starpu_build() {
         return 0
     fi
     # One build at a time; who waited finds the other's work done.
-    exec 9>"$CACHE/starpu.lock"
-    if ! flock -n 9; then
-        say "  another set-up builds StarPU: waiting for it ..."
-        flock 9
-    fi
+    starpu_lock
     STARPU_PREFIX=$(starpu_find "$flavour") || STARPU_PREFIX=
     [ -n "$STARPU_PREFIX" ] || starpu_build_locked "$flavour"
-    exec 9>&-
+    cache_unlock
+}
+
+# Takes the lock on the source and the builds of StarPU.
+starpu_lock() {
+    cache_lock starpu.lock "another set-up builds StarPU"
 }
 
 starpu_build_locked() {
@@ -102,9 +103,10 @@ starpu_build_locked() {
     [ "$flavour" = sim ] \
         || step "StarPU looks at this machine" "$log" \
             env STARPU_SILENT=1 "$STARPU_PREFIX/bin/starpu_machine_display"
-    rm -rf "$work"
     cp "$log" "$STARPU_PREFIX/build.log"
     : >"$STARPU_PREFIX/.mtlm-recipe-$STARPU_RECIPE"
+    # NFS keeps a file that is still open: the build is good all the same.
+    rm -rf "$work" || warn "$work is left over"
     say "  StarPU ($flavour): $STARPU_PREFIX"
 }
 

@@ -43,6 +43,38 @@ read_version='ROOT=$1; . "$1/launch/package.d/deb.sh"; echo "$VERSION"'
 [ "$(bash -c "$read_version" - "$srcdir")" = "$version" ] \
     || fail "launch/package does not know version $version"
 
+# parts SCRIPT: runs it with the parts of launch/package.
+parts() {
+    bash -euc 'PROGRAM=package ROOT=$1 LAUNCH=$1/launch CACHE=$PWD/cache
+        OUTPUT=$PWD/made JOBS=1
+        for part in setup.d/common setup.d/starpu setup.d/source package.d/deb; do
+            . "$LAUNCH/$part.sh"
+        done
+        autogen() { :; }
+        deb_configure() { :; }
+        make() { : >"$2/mtlm-dag-$VERSION.tar.xz"; }
+        '"$1" - "$srcdir" >out 2>&1
+}
+# The source is fetched behind the lock of set-up, which is free again then.
+mkdir -p made cache/log cache/package
+parts 'starpu_source() {
+        ! flock -n "$CACHE/starpu.lock" true || die "no lock"
+    }
+    deb_dist() {
+        flock -n "$CACHE/starpu.lock" true || die "still locked"
+        say free
+        exit 0
+    }
+    deb_source' && grep -qx free out || fail "the lock: $(cat out)"
+# A second call at the same time has a directory of its own for make dist.
+echo theirs >cache/package/file
+parts 'deb_dist log' || fail "make dist: $(cat out)"
+[ -e "made/mtlm-dag_$version.orig.tar.xz" ] && [ -e cache/package/file ] \
+    || fail "make dist beside another: $(cat out)"
+# Nothing of it stays, also when it fails.
+parts 'make() { false; }; deb_dist log' && fail "no make dist: $(cat out)"
+compgen -G 'cache/package.*' >left && fail "left behind: $(cat left)"
+
 # Each library that launch/setup installs is a build dependency.
 (
     . "$srcdir/launch/setup.d/packages.sh" || exit

@@ -41,7 +41,7 @@ done
 # parts SCRIPT: runs it with the parts of launch/setup, in a shell of its own.
 parts() {
     bash -euc 'PROGRAM=setup LAUNCH=$1 ROOT=$PWD/tree CACHE=$PWD/cache JOBS=1
-        for part in common packages starpu build; do
+        for part in common packages starpu source build peers; do
             . "$LAUNCH/setup.d/$part.sh"
         done
         build_configure() { say configured; }
@@ -65,6 +65,31 @@ parts 'exec 9>lock; flock 9
     step words log look
     exec 9>&-; flock -n lock true' || fail "the lock: $(cat out err)"
 
+# Who must wait for a lock says so.
+mkdir -p cache
+parts 'flock() { [ "$1" != -n ]; }; cache_lock a.lock "another one works"; say on' \
+    && printf '%s\n' '  another one works: waiting for it ...' on \
+    | diff -u - out || fail "a lock of another: $(cat out err)"
+# A file system without locks is no other set-up.
+parts 'flock() { return 71; }; starpu_find() { false; }
+    starpu_build_locked() { die built; }
+    starpu_build cpu' && fail "a file system without locks: $(cat out err)"
+grep -qx "setup: $dir/cache is on a file system without locks: set XDG_CACHE_HOME to a local directory" \
+    err && [ ! -s out ] || fail "a file system without locks: $(cat out err)"
+
+# launch/check holds a lock while the tests of its tree run.
+mkdir -p checked/launch/setup.d checked/build/tests checked/tests
+cp "$launch/check" checked/launch/
+cp "$launch/setup.d/common.sh" checked/launch/setup.d/
+cp "$srcdir/tests/slowest.sh" checked/tests/
+printf '#!/bin/sh\n' >checked/launch/setup
+chmod +x checked/launch/setup
+printf 'check:\n\t! flock -n %s true\n\techo "# PASS: 1" >test-suite.log\n' \
+    "$dir/at/mtlm-dag/check-*.lock" >checked/build/Makefile
+XDG_CACHE_HOME=$dir/at checked/launch/check >out 2>&1 \
+    && grep -qx '1 passed, 0 failed, 0 skipped' out \
+    || fail "launch/check: $(cat out)"
+
 # A relative name would mean another directory in each script.
 XDG_CACHE_HOME=here parts cache_open && fail "a relative XDG_CACHE_HOME"
 grep -q "^setup: the cache directory 'here/mtlm-dag' is no absolute path" err \
@@ -72,6 +97,7 @@ grep -q "^setup: the cache directory 'here/mtlm-dag' is no absolute path" err \
 
 # A user who needs no password is asked for none; one whom sudo refuses hears so.
 install='id() { echo 1000; }; dpkg-query() { :; }; apt-get() { :; }
+    dpkg() { echo here; }
     package_installed() { false; }
     packages_fetch() { say "fetched$1"; }
     packages_install thing'
@@ -80,12 +106,88 @@ parts 'sudo() { [ "$1" = -n ]; }; '"$install" && grep -qx 'fetched thing' out \
 parts 'sudo() { false; }; '"$install" && fail "no sudo: $(cat out err)"
 grep -qx 'setup: sudo refused' err || fail "no sudo: $(cat out err)"
 
+# A package of two architectures is installed, one of another alone is not.  The
+# double prints the lines of a format for NAME-ARCHITECTURE[-ARCHITECTURE].
+parts 'dpkg() { echo here; }; apt-get() { :; }; id() { echo 0; }
+    packages_fetch() { say "fetched$1"; }
+    dpkg-query() {
+        local kind line
+        for kind in $(tr - " " <<<"${4#*-}"); do
+            line=${3/"\${Architecture}"/$kind}
+            printf "${line/"\${db:Status-Status}"/installed}"
+        done
+    }
+    packages_install one-here two-here-other text-all odd-other' \
+    && grep -qx 'fetched odd-other' out || fail "architectures: $(cat out err)"
+
 # sudo starts commands with an environment of their own; apt still gets the proxy.
 http_proxy='http://proxy:3128/ a' no_proxy=local parts 'id() { echo 1000; }
     sudo() { shift; env -i PATH="$PATH" "$@"; }
     as_root sh -c "echo \"\$http_proxy,\$https_proxy,\$no_proxy\""' \
     && grep -qx 'http://proxy:3128/ a,,local' out \
     || fail "a proxy under sudo: $(cat out err)"
+
+# The Python environment is made behind a lock, and the one before stays when
+# the network fails.
+mkdir -p cache/log cache/peers/bin
+printf '#!/bin/sh\n' >cache/peers/bin/python
+chmod +x cache/peers/bin/python
+echo older >cache/peers/.mtlm-pins
+parts 'step() {
+        ! flock -n "$CACHE/peers.lock" true || die "no lock"
+        mkdir -p "$CACHE/peers"
+        [ "$1" = "Python environment" ] || die "no network"
+    }
+    peers_install' && fail "peers without a network: $(cat out err)"
+grep -qx 'setup: no network' err && [ -x cache/peers/bin/python ] \
+    && [ "$(cat cache/peers/.mtlm-pins)" = older ] && [ ! -e cache/peers.old ] \
+    || fail "peers without a network: $(cat out err)"
+# Who waited for another set-up finds its environment.
+parts 'step() { die "made twice"; }
+    flock() { printf "%s\n" "$PEERS_PINS" >"$CACHE/peers/.mtlm-pins"; }
+    peers_install' && grep -qx "  peers: $dir/cache/peers" out \
+    || fail "peers of another set-up: $(cat out err)"
+
+# source_of SCRIPT: takes StarPU of an archive that has 1.4.11 alone.  SENT is what
+# comes of the download, WHOLE what the archive has.
+source_of() {
+    parts '
+        debian_archives() { echo archive; }
+        apt_private() {
+            case "$*" in
+            *showsrc*)
+                printf "%s\n" "Version: 1.4.11+dfsg-1" "Checksums-Sha256:" \
+                    " $(printf %s "$WHOLE" | sha256sum | cut -d " " -f 1) 5 starpu_1.4.11+dfsg.orig.tar.gz"
+                ;;
+            *source*) printf %s "$SENT" >starpu_1.4.11+dfsg.orig.tar.gz ;;
+            esac
+        }
+        '"$1"'
+        starpu_source log
+        say "took $STARPU_VERSION $STARPU_TARBALL"'
+}
+took="took 1.4.11+dfsg $dir/cache/source/starpu_1.4.11+dfsg.orig.tar.gz"
+# A download that was cut is not taken.
+WHOLE=whole SENT=who source_of '' && fail "half a source: $(cat out err)"
+grep -q '^setup: could not fetch the source' err \
+    || fail "half a source: $(cat out err)"
+WHOLE=whole SENT=whole source_of '' && grep -qxF "$took" out \
+    || fail "another source: $(cat out err)"
+# It is found again without a network, unless it has changed.
+offline='starpu_fetch() { :; }'
+source_of "$offline" && grep -qxF "$took" out \
+    || fail "another source, offline: $(cat out err)"
+echo changed >>cache/source/starpu_1.4.11+dfsg.orig.tar.gz
+source_of "$offline" && fail "a source that changed: $(cat out err)"
+
+# Files that NFS keeps for a moment do not make the next set-up build again.
+parts 'starpu_source() { STARPU_VERSION=1.4.99 STARPU_TARBALL=none; }
+    starpu_patch() { :; }
+    step() { mkdir -p "$STARPU_PREFIX"; }
+    rm() { [ ! -e "$CACHE/build-starpu-cpu/build" ]; }
+    starpu_build cpu; starpu_current "$STARPU_PREFIX"' \
+    || fail "a build whose directory stays: $(cat out err)"
+rm -r cache/starpu-1.4.99-cpu
 
 # A tree that the user has configured keeps its StarPU, and is not configured
 # again, unless there is another StarPU or an option.
@@ -151,11 +253,15 @@ bundle_known() {
         starpu_find() { echo "$ROOT/../mine"; }
         BUILD=$ROOT/bundle
         mkdir -p "$BUILD" && cp "$ROOT/build/config.h" "$BUILD"
-        echo "STARPU_PREFIX = $(bundle_starpu --with-cuda)" >"$BUILD/Makefile"
+        printf "%s\n" "STARPU_PREFIX = $(bundle_starpu --with-cuda)" \
+            "STARPU_SIMGRID_PREFIX = ${SIMGRID:-}" >"$BUILD/Makefile"
         bundle_is_configured --with-cuda'
 }
 bundle_known '80 120' || fail "a bundle for the same GPUs: $(cat out err)"
 bundle_known 80 && fail 'a bundle for other GPUs counts as configured'
+# It has no mtlm-dag-sim, so it must not need a StarPU with SimGrid.
+SIMGRID=$dir/mine bundle_known '80 120' \
+    && fail 'a bundle with SimGrid counts as configured'
 cp tree/build/config.h with-cuda.h
 : >tree/build/config.h
 CUDA_ARCHS=80 configures '' mine 0
@@ -222,6 +328,7 @@ for kind in aarch64=yes x86_64=x86-64-v3; do
         uname() { echo '"${kind%=*}"'; }
         bundle_configure --without-cuda' \
         && grep -qx -e "--enable-portable=${kind#*=}" out \
+        && grep -qx -e --without-starpu-simgrid out \
         || fail "a bundle on $kind: $(cat out err)"
 done
 
