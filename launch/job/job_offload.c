@@ -104,22 +104,26 @@ static const char *way_of(const struct mtlm_offload_file *file)
 /* Prints what is offloaded. */
 static void print_state(const struct mtlm_job *job)
 {
+    const int moments = count_units(job, MTLM_STORE_MOMENT);
     const int gradients = count_units(job, MTLM_STORE_GRAD);
     const int weights = count_units(job, MTLM_STORE_PARAM);
     const int inputs = count_units(job, MTLM_STORE_ACTIVATION)
                        / mtlm_stage_parts(&job->program->config);
 
     printf("offload: ");
-    if (count_units(job, MTLM_STORE_MOMENT) > 0)
+    if (moments > 0)
         printf("moments%s",
                job->options.bf16 || job->options.fp16 ? " and masters" : "");
     if (gradients > 0)
         printf(", gradients of %d", gradients);
     if (weights > 0)
-        printf("%s%d", job->options.eval_only ? "weights of " : ", weights of ",
+        printf("%sweights of %d",
+               gradients > 0 ? " and "
+               : moments > 0 ? ", "
+                             : "",
                weights);
     if (gradients > 0 || weights > 0)
-        printf(" of %d buckets", job->program->n_buckets);
+        printf(" of the %d buckets", job->program->n_buckets);
     if (inputs > 0)
         printf(", inputs of %d layer%s", inputs, mtlm_plural(inputs));
 }
