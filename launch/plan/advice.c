@@ -101,7 +101,8 @@ static void print_command(const struct command *c, FILE *out)
     const struct mtlm_options given = mtlm_options_as_given(c->options);
 
     if (c->ranks > 1)
-        fprintf(out, "mpirun -n %d ", c->ranks);
+        fprintf(out, "%s -n %d ", c->machines > 1 ? "mpirun" : "mtlm-run",
+                c->ranks);
     if (c->machines > 1)
         fprintf(out, "--hostfile HOSTS --map-by ppr:%d:node ", c->per_host);
     fprintf(out, "mtlm-dag");

@@ -31,10 +31,9 @@ static char *command_after(const char *advice, const char *begin, int *ranks)
 
     assert_non_null(line);
     line = strchr(line, '\n') + 1;
-    run = strstr(line, "mpirun -n ");
-    *ranks = run && run < strchrnul(line, '\n')
-                 ? atoi(run + strlen("mpirun -n "))
-                 : 1;
+    run = strstr(line, "run -n "); /* mpirun or mtlm-run */
+    *ranks =
+        run && run < strchrnul(line, '\n') ? atoi(run + strlen("run -n ")) : 1;
     run = strstr(line, "mtlm-dag ") + strlen("mtlm-dag ");
     return strndup(run, strcspn(run, "\n"));
 }
@@ -276,7 +275,7 @@ static void test_advice_keeps_what_was_given(void **state)
                                    "50 --eval-iters 3 --log-throughput "
                                    "--split 8,2 --tensor-model-parallel-size"));
     assert_non_null(strstr(advice,
-                           "\n  mpirun -n 2 mtlm-dag --model gpt2-2.5b "
+                           "\n  mtlm-run -n 2 mtlm-dag --model gpt2-2.5b "
                            "--eval-iters 3 --log-throughput --split 8,2 "
                            "--num-layers 4 --global-batch-size 8 "
                            "--tensor-model-parallel-size 1 "
