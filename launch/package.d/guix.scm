@@ -109,7 +109,7 @@ accelerators of a machine, and moves their data.")
   (home-page "https://starpu.gitlabpages.inria.fr/")
   (synopsis "Trains GPT and BERT as one task graph on StarPU and MPI")
   (description "mtlm-dag trains transformers with tensor, pipeline and data
-parallelism.  The training step is plain gradient accumulation, written as one
+parallelism.  An iteration is plain gradient accumulation, written as one
 task graph per rank.  Schedules arise from dependencies, windows, priorities
 and the scheduling policy of StarPU.")
   (license license:bsd-3))
