@@ -14,9 +14,9 @@ enum { WIDTH = 79, NAMES = 2, TEXTS = 30 };
 
 static const char begin[] =
     "Usage: mtlm-dag [OPTION...]\n"
-    "       mpirun -n RANKS mtlm-dag [OPTION...]\n"
+    "       mtlm-run -n RANKS mtlm-dag [OPTION...]\n"
     "\n"
-    "Trains GPT and BERT language models as Megatron-LM does. A training step\n"
+    "Trains GPT and BERT language models as Megatron-LM does. An iteration\n"
     "is a graph of tasks. StarPU runs each task as soon as its data is ready;\n"
     "the pipeline schedule arises from dependencies, windows and priorities.\n"
     "\n"
@@ -45,9 +45,9 @@ static const char begin[] =
     "else\n"
     "from the preset of --model, else from the checkpoint of --load, else from "
     "the\n"
-    "defaults below. Options have the names of Megatron-LM. Command lines for\n"
-    "Megatron-LM work, with a note or a refusal for each option that differs "
-    "here.\n";
+    "defaults below. Options have the names of Megatron-LM. Command lines of\n"
+    "Megatron-LM work as far as they go: an option that differs here brings\n"
+    "a note or a refusal.\n";
 
 static const char end[] =
     "\n"

@@ -166,10 +166,10 @@
         1000000000000000, "N", "samples to train on, instead of iterations")   \
     OPT(TRAINING, EVAL_ITERS, "eval-iters", INT, eval_iters, "100", 0,         \
         1000000, "N",                                                          \
-        "batches of an evaluation; 0: no evaluation (default: 100; with "      \
+        "batches of a validation; 0: no validation (default: 100; with "       \
         "--synthetic or --simulate 0)")                                        \
     OPT(TRAINING, EVAL_INTERVAL, "eval-interval", INT, eval_interval, "1000",  \
-        1, 1000000000, "N", "iterations between evaluations")                  \
+        1, 1000000000, "N", "iterations between validations")                  \
     OPT(TRAINING, SEED, "seed", INT, seed, "1234", 0, 4294967295, "N",         \
         "seed of initial weights, dropout and sample order")                   \
     OPT(TRAINING, LOG_INTERVAL, "log-interval", INT, log_interval, "100", 1,   \
