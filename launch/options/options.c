@@ -47,6 +47,8 @@ void mtlm_options_free(struct mtlm_options *options)
     options->load_instead = NULL;
     free(options->options_path);
     options->options_path = NULL;
+    free(options->tokenizer_text);
+    options->tokenizer_text = NULL;
     free(options->notes);
     options->notes = NULL;
 }

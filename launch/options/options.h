@@ -217,6 +217,8 @@ struct mtlm_options {
     bool load_best;            /* not the newest */
     bool no_save_optim, no_load_optim, no_load_rng, finetune, eval_only;
     char *options_path; /* checkpoint that options came from, or NULL */
+    char *tokenizer_text; /* of the tokenizer that checkpoint learned with, or
+                           * NULL; see mtlm_tokenizer_describe() */
 
     /* Generation of text */
     char *generate;         /* the prompt, or NULL */

@@ -12,6 +12,7 @@
 #include "models/weights/best_checkpoint.h"
 #include "models/weights/checkpoint_dir.h"
 #include "runtime/base/memory.h"
+#include "runtime/file/json_file.h"
 
 /* Finds the best checkpoint; -1: there is none, or its manifest is damaged. */
 static int find_best(const char *dir, struct mtlm_options_checkpoint *found,
@@ -55,6 +56,7 @@ int mtlm_options_checkpoint_take(struct mtlm_options *options,
                                  struct mtlm_error *err)
 {
     const struct mtlm_manifest *m = &found->manifest;
+    const char *tokenizer;
 
     *found = (struct mtlm_options_checkpoint){0};
     if (!options->load_dir)
@@ -67,6 +69,9 @@ int mtlm_options_checkpoint_take(struct mtlm_options *options,
         return 0;
     options->options_path = mtlm_strdup(found->path);
     options->ends = mtlm_ends_stored(m->settings);
+    tokenizer = mtlm_json_file_text(m->settings, "tokenizer");
+    if (tokenizer)
+        options->tokenizer_text = mtlm_strdup(tokenizer);
     if (mtlm_options_stored_compare_given(options, m->settings, found->path,
                                           err)
             < 0

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "launch/options/option_table.h"
@@ -55,13 +56,28 @@ static int add_hint(const struct mtlm_options *options, struct mtlm_error *err)
                              options->options_path, mtlm_option_name(option));
 }
 
+/* Whether the tokenizer may be that of the checkpoint: its training had the
+ * same one, or an unknown one, as an imported model.  Bytes have no padding. */
+static bool may_be_stored(const struct mtlm_options *options)
+{
+    const char *theirs = options->tokenizer_text;
+    char *ours = mtlm_tokenizer_describe(options->tokenizer);
+    const bool same = !theirs || strcmp(theirs, ours) == 0;
+
+    free(ours);
+    return same && options->tokenizer->hash != 0;
+}
+
 /* Whether the model's vocabulary may be larger than the tokenizer's: published
- * models of Hugging Face pad theirs. */
+ * models pad theirs. */
 static bool may_be_larger(const struct mtlm_options *options)
 {
-    return strcmp(options->tokenizer->name, hugging_face) == 0
-           && mtlm_options_source(options, MTLM_OPT_VOCAB_SIZE)
-                  > MTLM_SOURCE_DEFAULT;
+    const enum mtlm_option_source source =
+        mtlm_options_source(options, MTLM_OPT_VOCAB_SIZE);
+
+    if (strcmp(options->tokenizer->name, hugging_face) == 0)
+        return source > MTLM_SOURCE_DEFAULT;
+    return source == MTLM_SOURCE_CHECKPOINT && may_be_stored(options);
 }
 
 /* Sets the size of the vocabulary. */

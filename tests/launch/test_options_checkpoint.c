@@ -20,7 +20,7 @@
 #include "tests/launch/parse.h"
 
 static char dir[] = "/tmp/mtlm-test.XXXXXX";
-static char checkpoint[64];
+static char checkpoint[64], words[64];
 
 #define SETTINGS                                                               \
     "{\"model-type\": \"gpt\", \"num-layers\": \"2\", \"hidden-size\": "       \
@@ -364,11 +364,55 @@ static void test_stored_options_return(void **state)
     free(here);
 }
 
+/* Writes the checkpoint of a BERT with these texts; tokenizer: NULL: unknown,
+ * as of an imported model. */
+static void write_bert(const char *vocab_size, const char *tokenizer)
+{
+    json_t *settings;
+
+    accepts("--model bert-tiny --mock-data");
+    settings = mtlm_options_stored_settings(&options);
+    json_object_set_new(settings, "vocab-size", json_string(vocab_size));
+    if (tokenizer)
+        json_object_set_new(settings, "tokenizer", json_string(tokenizer));
+    write_checkpoint(json_dumps(settings, 0), NULL);
+    json_decref(settings);
+}
+
+/* Published models pad their vocabulary. */
+static void test_a_tokenizer_may_be_smaller_than_an_imported_model(void **state)
+{
+    char line[160], *tokenizer;
+    FILE *file = fopen(words, "w");
+
+    (void) state;
+    assert_non_null(file);
+    fputs("a\n[UNK]\n[CLS]\n[PAD]\n[SEP]\n[MASK]\n##a\n", file);
+    fclose(file);
+    snprintf(line, sizeof(line), "--eval-only --mock-data --vocab-file %s",
+             words);
+    write_bert("64", NULL);
+    accepts_load(line);
+    assert_int_equal(options.model.vocab_size, 64);
+    assert_int_equal(options.tokenizer->vocab_size, 7);
+    /* As a training of that model is saved. */
+    tokenizer = mtlm_tokenizer_describe(options.tokenizer);
+    write_bert("64", tokenizer);
+    accepts_load(line);
+    assert_int_equal(options.model.vocab_size, 64);
+    free(tokenizer);
+    write_bert("64", "BertWordPieceLowerCase, 60 tokens, hash 0");
+    refuses_load(line, "was saved with --vocab-size 64, this job has 7");
+    write_bert("6", NULL);
+    refuses_load(line, "was saved with --vocab-size 6, this job has 7");
+}
+
 static int setup(void **state)
 {
     if (!mkdtemp(dir))
         return -1;
     snprintf(checkpoint, sizeof(checkpoint), "%s/iter_0000007", dir);
+    snprintf(words, sizeof(words), "%s/vocab.txt", dir);
     return mkdir(checkpoint, 0777) < 0 ? -1 : parse_setup(state);
 }
 
@@ -379,6 +423,7 @@ static int teardown(void **state)
     snprintf(path, sizeof(path), "%s/manifest.json", checkpoint);
     unlink(path);
     rmdir(checkpoint);
+    unlink(words);
     rmdir(dir);
     return parse_teardown(state);
 }
@@ -400,6 +445,8 @@ int main(void)
         cmocka_unit_test(test_a_fine_tuning_asks_for_its_own_recipe),
         cmocka_unit_test(test_a_manifest_sets_its_own_options_only),
         cmocka_unit_test(test_stored_options_return),
+        cmocka_unit_test(
+            test_a_tokenizer_may_be_smaller_than_an_imported_model),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
