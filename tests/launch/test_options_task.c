@@ -84,6 +84,8 @@ static void test_contradictions_are_refused(void **state)
             "--help says where to get it");
     refuses("--model gpt-tiny --task lambada --valid-data some",
             "--task needs --load DIR, the directory of the checkpoint");
+    refuses(LAMBADA "more.jsonl",
+            "--task lambada takes one file in --valid-data, found 2");
     refuses(WIKITEXT "--generate word",
             "--task and --generate contradict each other; give one of them");
     refuses(WIKITEXT "--prompt-file word",
