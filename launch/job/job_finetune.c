@@ -220,10 +220,21 @@ void mtlm_job_finetune_close(struct mtlm_job *job)
 
 /* ---- words ---- */
 
+/* Rows of the files to evaluate on that are no samples. */
+static int64_t count_left_out(const struct mtlm_job_finetune *f)
+{
+    int64_t rows = 0;
+
+    for (int i = 0; i < f->devs; i++)
+        rows += f->dev[i].data->left_out;
+    return rows;
+}
+
 void mtlm_job_finetune_print(const struct mtlm_job *job)
 {
     const struct mtlm_options *o = &job->options;
     const struct mtlm_job_finetune *f = job->finetune;
+    const int64_t left_out = count_left_out(f);
 
     printf("task: %s", o->task->name);
     if (f->train)
@@ -234,9 +245,11 @@ void mtlm_job_finetune_print(const struct mtlm_job *job)
                mtlm_plural(o->epochs));
     if (f->train && f->train->left_out > 0)
         printf(", %" PRId64 " left out", f->train->left_out);
-    printf("; %" PRId64 " sample%s to %s\n", f->samples,
-           mtlm_plural(f->samples),
+    printf("; %" PRId64 " sample%s to %s", f->samples, mtlm_plural(f->samples),
            mtlm_job_finetune_labelled(job) ? "evaluate on" : "answer");
+    if (left_out > 0)
+        printf(", %" PRId64 " left out", left_out);
+    printf("\n");
 }
 
 char *mtlm_job_finetune_describe(const struct mtlm_job *job)

@@ -138,6 +138,13 @@ grep -qF "$(cat computed)" out || fail "a complete training: $(cat computed; cat
 cmp best.json tuned.mnli/best.json || fail 'a complete training: other best epoch'
 rm answers
 
+# A row that is no pair is counted.
+{ cat "${dev[qqp]}" && for _ in {1..9}; do sed 1d "${dev[qqp]}"; done; } >many
+echo 'half a question' >>many
+well 1 --load tuned.qqp --eval-only --valid-data many
+grep -q '^task: qqp; [0-9]* samples to evaluate on, 1 left out$' out \
+    || fail "rows left out: $(grep '^task' out)"
+
 # Articles of several directories follow each other.
 of=(--load tuned.race --eval-only --predictions answers --valid-data)
 well 1 "${of[@]}" bare.race bare.race
