@@ -19,11 +19,15 @@
 /* In SQuAD 2.0: the text is empty if no answer is at least as likely. */
 static const double threshold = 0;
 
-/* Returns what is said of n answers without a score; the caller frees it. */
-static char *count_text(const struct mtlm_answers *a, int64_t n)
+/* Returns what is said of n answers without a score; written: they are in the
+ * file.  The caller frees the text. */
+static char *count_text(const struct mtlm_answers *a, int64_t n, bool written)
 {
-    return mtlm_sprintf("%" PRId64 " answer%s in %s, without a score", n,
-                        mtlm_plural(n), a->job->options.predictions);
+    return written
+               ? mtlm_sprintf("%" PRId64 " answer%s in %s, without a score", n,
+                              mtlm_plural(n), a->job->options.predictions)
+               : mtlm_sprintf("%" PRId64 " answer%s, not written", n,
+                              mtlm_plural(n));
 }
 
 /* ---- classes and choices ---- */
@@ -72,13 +76,14 @@ static char *accuracy_text(const char *what, struct mtlm_accuracy accuracy)
                         accuracy.all);
 }
 
-static char *accuracies(const struct mtlm_answers *a, double *score)
+static char *accuracies(const struct mtlm_answers *a, bool written,
+                        double *score)
 {
     const struct mtlm_job_finetune *f = a->job->finetune;
     char *all = NULL, *text;
 
     if (!mtlm_job_finetune_labelled(a->job))
-        return count_text(a, a->n);
+        return count_text(a, a->n, written);
     for (int i = 0; i < mtlm_job_finetune_scores(a->job); i++) {
         const struct mtlm_accuracy accuracy = accuracy_of_score(f, a, i);
 
@@ -121,14 +126,14 @@ static char *scores_text(const struct mtlm_squad *squad,
 
 /* Scores the questions' answers.  Returns the text. */
 static char *squad_scores(const struct mtlm_answers *a, char *const *answer,
-                          const double *difference, double *score)
+                          const double *difference, bool written, double *score)
 {
     const struct mtlm_squad *squad =
         (const struct mtlm_squad *) a->job->finetune->dev[0].data;
     struct mtlm_squad_scores scores;
 
     if (!squad->data.labelled)
-        return count_text(a, squad->questions);
+        return count_text(a, squad->questions, written);
     mtlm_squad_score(squad, answer, difference, &scores);
     score[0] = scores.all.exact;
     score[1] = scores.all.f1;
@@ -151,8 +156,8 @@ static int squad_text(const struct mtlm_answers *a, char **text, double *score,
         answer[i] =
             mtlm_squad_answer(squad, i, span + squad->question[i].window,
                               threshold, &difference[i]);
-    *text = squad_scores(a, answer, difference, score);
     rc = path ? mtlm_predictions_write(path, squad, answer, err) : 0;
+    *text = squad_scores(a, answer, difference, rc == 0, score);
     for (int64_t i = 0; i < n; i++)
         free(answer[i]);
     free(answer);
@@ -183,8 +188,8 @@ int mtlm_answers_text(const struct mtlm_answers *answers, int64_t done,
     if (o->task->head == MTLM_HEAD_SPAN) {
         rc = squad_text(answers, &scores, score, err);
     } else {
-        scores = accuracies(answers, score);
         rc = o->predictions ? mtlm_answers_file_write(answers, err) : 0;
+        scores = accuracies(answers, rc == 0, score);
     }
     when = when_text(o, done);
     *text = mtlm_sprintf("%s%s: %s", o->task->name, when, scores);

@@ -170,6 +170,7 @@ sed '3s/\t[^\t]*$//' bare.mnli >bad
 refuses_cleanly 3 'bad: line 3: found 9 columns' "${of[@]}" bad --predictions answers
 job 1 "${of[@]}" bare.mnli --predictions nowhere/answers
 [ "$rc" -eq 4 ] && grep -q 'nowhere/answers' err || fail "nowhere: $rc, $(cat err)"
+grep -qx 'mnli: [0-9]* answers, not written' out || fail "nowhere: $(cat out)"
 # The scores are not lost with the file.
 job 1 "${of[@]}" "${dev[mnli]}" --predictions nowhere/answers
 [ "$rc" -eq 4 ] && grep -q 'nowhere/answers' err && grep -q '^mnli: .*accuracy' out \
