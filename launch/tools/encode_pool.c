@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "launch/tools/encode_pool.h"
+#include "launch/tools/tool.h"
 #include "runtime/base/memory.h"
 
 enum { BATCH_BYTES = 256 << 10 }; /* bytes of text in a batch, about */
@@ -250,7 +251,7 @@ int mtlm_encode_pool_finish(struct mtlm_encode_pool *pool,
     if (current_batch(pool)->pieces > 0 && hand_over(pool, err) < 0)
         return -1;
     while (pool->written < pool->filled)
-        if (write_oldest(pool, err) < 0)
+        if (write_oldest(pool, err) < 0 || mtlm_tool_stopped(err) < 0)
             return -1;
     return 0;
 }

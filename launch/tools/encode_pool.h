@@ -37,7 +37,8 @@ enum mtlm_encode_end {
 int mtlm_encode_pool_end(struct mtlm_encode_pool *pool,
                          enum mtlm_encode_end end, struct mtlm_error *err);
 
-/* Waits until all ended texts are written. */
+/* Waits until all ended texts are written.  MTLM_EXIT_INTERRUPTED: a signal
+ * came. */
 int mtlm_encode_pool_finish(struct mtlm_encode_pool *pool,
                             struct mtlm_error *err);
 

@@ -197,6 +197,7 @@ static int write_dataset(struct job *job, const char *prefix,
         mtlm_indexed_writer_create(prefix, job->tokenizer->vocab_size, err);
     if (!job->writer)
         return -1;
+    mtlm_indexed_writer_stop(job->writer, mtlm_tool_stopped);
     job->pool = mtlm_encode_pool_create(
         job->tokenizer, job->writer,
         options->workers ? options->workers : count_cores(),

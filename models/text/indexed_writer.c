@@ -25,6 +25,7 @@ struct mtlm_indexed_writer {
     size_t length_capacity, bound_capacity;
     int64_t pending; /* tokens in the open sequence */
     int64_t before;  /* tokens in the ended sequences of the open document */
+    int (*stopped)(struct mtlm_error *err); /* NULL: nobody stops it */
 };
 
 struct mtlm_indexed_writer *mtlm_indexed_writer_create(const char *prefix,
@@ -161,6 +162,12 @@ static int publish(struct mtlm_indexed_writer *writer, struct mtlm_error *err)
     return 0;
 }
 
+void mtlm_indexed_writer_stop(struct mtlm_indexed_writer *writer,
+                              int (*stopped)(struct mtlm_error *err))
+{
+    writer->stopped = stopped;
+}
+
 int mtlm_indexed_writer_commit(struct mtlm_indexed_writer *writer,
                                struct mtlm_error *err)
 {
@@ -168,6 +175,7 @@ int mtlm_indexed_writer_commit(struct mtlm_indexed_writer *writer,
     return write_idx(writer, err) < 0
                    || mtlm_output_file_finish(writer->bin, err) < 0
                    || mtlm_output_file_finish(writer->idx, err) < 0
+                   || (writer->stopped && writer->stopped(err) < 0)
                ? -1
                : publish(writer, err);
 }

@@ -39,7 +39,13 @@ int64_t mtlm_indexed_writer_documents(const struct mtlm_indexed_writer *writer);
 /* Returns the number of ended sequences. */
 int64_t mtlm_indexed_writer_sequences(const struct mtlm_indexed_writer *writer);
 
-/* Gives both files their names.  The open document must be empty. */
+/* Makes the commit ask, before it gives the files their names, whether to stop:
+ * stopped() returns 0, or -1 with err. */
+void mtlm_indexed_writer_stop(struct mtlm_indexed_writer *writer,
+                              int (*stopped)(struct mtlm_error *err));
+
+/* Gives both files their names.  The open document must be empty.  Fails as
+ * stopped(), too. */
 int mtlm_indexed_writer_commit(struct mtlm_indexed_writer *writer,
                                struct mtlm_error *err);
 

@@ -153,6 +153,34 @@ static void test_a_failed_write_leaves_the_old_pair(void **state)
     mtlm_indexed_dataset_close(set);
 }
 
+static int stop(struct mtlm_error *err)
+{
+    return mtlm_error_set(err, MTLM_EXIT_INTERRUPTED, "stopped");
+}
+
+static void test_a_stopped_commit_leaves_the_old_pair(void **state)
+{
+    static const int64_t length[] = {3};
+    struct mtlm_error err = {0};
+    struct mtlm_indexed_writer *writer;
+    struct mtlm_indexed_dataset *set;
+    int before;
+
+    (void) state;
+    files_write_numbered("out", length, 1, 70000);
+    before = files_count();
+    writer = begin(20, NULL);
+    mtlm_indexed_writer_stop(writer, stop);
+    assert_int_equal(mtlm_indexed_writer_commit(writer, &err), -1);
+    assert_int_equal(err.code, MTLM_EXIT_INTERRUPTED);
+    mtlm_indexed_writer_destroy(writer);
+    set = mtlm_indexed_dataset_open(files_path("out"), 0, NULL);
+    assert_non_null(set);
+    assert_int_equal(mtlm_indexed_dataset_tokens(set, 0, 1), 3);
+    mtlm_indexed_dataset_close(set);
+    assert_int_equal(files_count(), before);
+}
+
 static void test_a_new_pair_replaces_the_old(void **state)
 {
     struct mtlm_indexed_writer *writer;
@@ -296,6 +324,7 @@ int main(void)
         cmocka_unit_test(test_nothing_appears_before_commit),
         cmocka_unit_test(test_a_failed_write_leaves_nothing),
         cmocka_unit_test(test_a_failed_write_leaves_the_old_pair),
+        cmocka_unit_test(test_a_stopped_commit_leaves_the_old_pair),
         cmocka_unit_test(test_a_new_pair_replaces_the_old),
         cmocka_unit_test(test_linked_files_are_replaced_where_they_are),
         cmocka_unit_test(test_a_linked_file_is_not_written_in_place),
