@@ -109,7 +109,9 @@ static int add_line(struct passages *r, const char *line, int64_t bytes,
     json_t *object, *text;
     int rc;
 
-    object = json_loadb(line, (size_t) bytes, JSON_ALLOW_NUL, &why);
+    /* Integers under other keys may have more than 64 bits. */
+    object = json_loadb(line, (size_t) bytes,
+                        JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &why);
     if (!object)
         return mtlm_error_set(err, MTLM_EXIT_INPUT,
                               "%s: line %" PRId64 ", column %d: %s", r->path,

@@ -85,12 +85,23 @@ static const char *check(const json_t *object, int64_t *question)
     return wrong;
 }
 
+/* Parses a line.  An integer beyond 64 bits, under whatever key, makes all
+ * integers of the line real numbers. */
+static json_t *parse(const char *line, int64_t bytes, json_error_t *why)
+{
+    const size_t flags = JSON_REJECT_DUPLICATES;
+    json_t *object = json_loadb(line, (size_t) bytes, flags, why);
+
+    return object ? object
+                  : json_loadb(line, (size_t) bytes,
+                               flags | JSON_DECODE_INT_AS_REAL, why);
+}
+
 json_t *mtlm_race_object_read(const char *line, int64_t bytes, const char *path,
                               int64_t number, struct mtlm_error *err)
 {
     json_error_t why;
-    json_t *object =
-        json_loadb(line, (size_t) bytes, JSON_REJECT_DUPLICATES, &why);
+    json_t *object = parse(line, bytes, &why);
     const char *wrong;
     int64_t question;
 

@@ -204,8 +204,9 @@ static void check_passage(struct mtlm_scored_text *text, int64_t sample,
     }
 }
 
-static const char two[] = "{\"text\": \"one two  three \\n\"}\r\n\n \n"
-                          "{\"domain\": [1, {}], \"text\": \"\\u00e9 x y\"}";
+static const char two[] =
+    "{\"text\": \"one two  three \\n\"}\r\n\n \n"
+    "{\"domain\": [99999999999999999999, {}], \"text\": \"\\u00e9 x y\"}";
 
 static void test_the_last_token_is_scored(void **state)
 {

@@ -346,13 +346,15 @@ def check_predictions(rng):
     few = dict(article, questions=[], options=[], answers=[])
     write("lines", "".join(json.dumps(a) + "\n" for a in (
         dict(article, id="high1.txt"), article, dict(few, id=[]),
-        dict(article, id='\t"\u00e9'), dict(article, id=7))))
+        dict(article, id='\t"\u00e9'), dict(article, id=7),
+        dict(article, id=8, more=10 ** 20))))
     got = [json.loads(line) for line in
-           predict("race", "lines", [3, 2, 1, 0, 0, 1, 3, 3, 2, 1, 2, 0]
+           predict("race", "lines", [3, 2, 1, 0, 0, 1, 3, 3, 2, 1, 2, 0,
+                                      2, 1, 0]
                    ).splitlines()]
     want = [{"id": i, "answers": list(a)} for i, a in (
         ("high1.txt", "DCB"), ("lines:2", "AAB"), ("lines:3", ""),
-        ('\t"\u00e9', "DDC"), (7, "BCA"))]
+        ('\t"\u00e9', "DDC"), (7, "BCA"), (8, "CBA"))]
     if got != want:
         fail("predictions", got, "not", want)
 
