@@ -17,19 +17,23 @@ struct values {
     const void *data; /* NULL: on the disk of --offload */
 };
 
-static void read_values(void *arg, void *memory)
+static int read_values(void *arg, void *memory, struct mtlm_error *err)
 {
     const struct values *v = arg;
 
+    (void) err;
     mtlm_run_saved_read(v->run, v->tensor, memory);
+    return 0;
 }
 
-static void widen_values(void *arg, void *memory)
+static int widen_values(void *arg, void *memory, struct mtlm_error *err)
 {
     const struct values *v = arg;
 
+    (void) err;
     mtlm_value16_widen(v->tensor->dtype, v->data, mtlm_tensor_elems(v->tensor),
                        memory);
+    return 0;
 }
 
 /* A whole shard keeps its shape; a piece of a shard is a vector.  16-bit values

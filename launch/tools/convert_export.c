@@ -29,8 +29,6 @@ struct exporting {
     struct mtlm_safetensors **file;
     struct source *source;
     int n;
-    bool failed; /* a tensor could not be read: err has the reason */
-    struct mtlm_error *err;
     struct mtlm_shards shards;
     struct mtlm_convert_output output;
 };
@@ -128,7 +126,7 @@ static int64_t element_bytes(const struct exporting *out)
     return mtlm_safetensors_dtype_bytes(dtype_of(out));
 }
 
-static void read_source(void *arg, void *memory)
+static int read_source(void *arg, void *memory, struct mtlm_error *err)
 {
     const struct source *s = arg;
     struct exporting *out = s->out;
@@ -139,19 +137,18 @@ static void read_source(void *arg, void *memory)
     float *ours = mtlm_calloc(slice.count, sizeof(*ours));
     float *theirs =
         out->conversion->bf16 ? mtlm_calloc(n, sizeof(*theirs)) : memory;
+    const int rc = mtlm_manifest_collect(&out->manifest, out->path, out->file,
+                                         s->ours, &slice, ours, err);
 
-    if (!out->failed
-        && mtlm_manifest_collect(&out->manifest, out->path, out->file, s->ours,
-                                 &slice, ours, out->err)
-               < 0)
-        out->failed = true;
-    mtlm_foreign_part(model, s->param, s->part, ours, theirs);
+    if (rc == 0)
+        mtlm_foreign_part(model, s->param, s->part, ours, theirs);
     if (out->conversion->bf16) {
         mtlm_value16_round(MTLM_BF16, theirs, n, memory);
         free(theirs);
     }
     free(ours);
     mtlm_convert_progress(out->conversion, n * element_bytes(out));
+    return rc;
 }
 
 /* Adds the tensors that a parameter becomes. */
@@ -216,7 +213,6 @@ static int write_weights(struct exporting *out, int i, json_t *map,
         mtlm_safetensors_writer_create(path);
     int rc;
 
-    out->err = err;
     mtlm_safetensors_writer_stop(writer, mtlm_tool_stopped);
     mtlm_safetensors_writer_metadata(writer, "format", "pt");
     for (int t = 0; t < out->n; t++) {
@@ -237,7 +233,7 @@ static int write_weights(struct exporting *out, int i, json_t *map,
     mtlm_safetensors_writer_destroy(writer);
     free(path);
     free(name);
-    return rc < 0 || out->failed ? -1 : mtlm_tool_stopped(err);
+    return rc < 0 ? -1 : mtlm_tool_stopped(err);
 }
 
 static int write_json(const struct exporting *out, const char *name,

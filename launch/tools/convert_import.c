@@ -67,17 +67,19 @@ static void list_sources(struct importing *in)
     }
 }
 
-static void read_source(void *arg, void *memory)
+static int read_source(void *arg, void *memory, struct mtlm_error *err)
 {
     struct import_source *s = arg;
     const int64_t n = s->dim[0] * s->dim[1];
     const float *x = memory;
 
+    (void) err; /* check_numbers() follows */
     mtlm_foreign_read(s->foreign, s->param, s->layer, memory);
     s->broken = 0;
     for (int64_t i = 0; i < n; i++)
         s->broken += !isfinite(x[i]);
     mtlm_convert_progress(s->conversion, n * sizeof(float));
+    return 0;
 }
 
 /* Refuses infinite and NaN weights: training would stop in its first

@@ -96,8 +96,9 @@ void mtlm_safetensors_writer_add(struct mtlm_safetensors_writer *writer,
                                  const int64_t dim[], const void *data);
 
 /* Adds a tensor that is too large to keep in memory.  At commit, read(arg,
- * memory) writes the tensor's bytes to memory. */
-typedef void mtlm_safetensors_read(void *arg, void *memory);
+ * memory) writes the tensor's bytes to memory; -1 with err ends the commit. */
+typedef int mtlm_safetensors_read(void *arg, void *memory,
+                                  struct mtlm_error *err);
 void mtlm_safetensors_writer_add_later(struct mtlm_safetensors_writer *writer,
                                        const char *name,
                                        enum mtlm_safetensors_dtype dtype,
@@ -110,7 +111,7 @@ void mtlm_safetensors_writer_stop(struct mtlm_safetensors_writer *writer,
                                   int (*stopped)(struct mtlm_error *err));
 
 /* Writes the file, whole or not at all.  On failure, returns -1 and sets *err
- * (MTLM_EXIT_IO, or what stopped() sets). */
+ * (MTLM_EXIT_IO, or what read() or stopped() sets). */
 int mtlm_safetensors_writer_commit(struct mtlm_safetensors_writer *writer,
                                    struct mtlm_error *err);
 

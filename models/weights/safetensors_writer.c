@@ -142,7 +142,8 @@ static int put_piece(struct sink *sink, struct file_piece *piece,
     const void *data = piece->data;
 
     if (piece->read) {
-        piece->read(piece->arg, sink->memory);
+        if (piece->read(piece->arg, sink->memory, err) < 0)
+            return -1;
         data = sink->memory;
     }
     piece->hash = XXH3_64bits(data, piece->bytes);

@@ -19,10 +19,12 @@ static int bias_reads;
 _Static_assert(sizeof(weight) == CHECKPOINT_WEIGHT_BYTES, "");
 _Static_assert(sizeof(bias) == CHECKPOINT_BIAS_BYTES, "");
 
-static void read_bias(void *arg, void *memory)
+static int read_bias(void *arg, void *memory, struct mtlm_error *err)
 {
+    (void) err;
     bias_reads++;
     memcpy(memory, arg, sizeof(bias));
+    return 0;
 }
 
 int checkpoint_bias_reads(void)

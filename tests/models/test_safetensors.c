@@ -275,6 +275,36 @@ static void test_failures_to_write_are_reported(void **state)
     refused("nowhere", "No such file");
 }
 
+/* arg counts the calls. */
+static int fail_to_read(void *arg, void *memory, struct mtlm_error *err)
+{
+    (void) memory;
+    ++*(int *) arg;
+    return mtlm_error_set(err, MTLM_EXIT_INPUT, "unreadable");
+}
+
+static void test_the_first_failure_to_read_ends_the_commit(void **state)
+{
+    const int before = files_count();
+    const int64_t dim[] = {2};
+    struct mtlm_error err = {0};
+    struct mtlm_safetensors_writer *writer =
+        mtlm_safetensors_writer_create(files_path("later"));
+    int reads = 0;
+
+    (void) state;
+    mtlm_safetensors_writer_add_later(writer, "a", MTLM_SAFETENSORS_F32, 1, dim,
+                                      fail_to_read, &reads);
+    mtlm_safetensors_writer_add_later(writer, "b", MTLM_SAFETENSORS_F32, 1, dim,
+                                      fail_to_read, &reads);
+    assert_int_equal(mtlm_safetensors_writer_commit(writer, &err), -1);
+    mtlm_safetensors_writer_destroy(writer);
+    assert_int_equal(reads, 1);
+    assert_int_equal(err.code, MTLM_EXIT_INPUT);
+    assert_string_equal(err.text, "unreadable");
+    assert_int_equal(files_count(), before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +316,7 @@ int main(void)
         cmocka_unit_test(test_every_truncation_is_refused),
         cmocka_unit_test(test_every_damaged_byte_is_refused_or_harmless),
         cmocka_unit_test(test_failures_to_write_are_reported),
+        cmocka_unit_test(test_the_first_failure_to_read_ends_the_commit),
     };
 
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
