@@ -1,11 +1,14 @@
 /* The share of rows whose greatest logit is the label's, of a vocabulary that
- * is not split: loss[slot] += share sum_rows w [greatest logit = label].
+ * is not split: loss[slot] += share sum_rows w [greatest logit = label].  A row
+ * with a NaN has no greatest logit.
  *
  * logits [s, b, V]; labels, weights w [s, b]; loss [MTLM_LOSS_COUNT], double;
  * share: struct mtlm_context.  From vocabulary.size on a column is padding,
  * which counts nowhere. */
 
 #include "config.h"
+
+#include <math.h>
 
 #include "codelets/infer.h"
 #include "codelets/value.h"
@@ -26,13 +29,16 @@ static int accuracy_infer(struct mtlm_call *call, struct mtlm_error *err)
                : 0;
 }
 
-/* Returns the index of the greatest logit; of equal logits, the first. */
+/* Returns the index of the greatest logit; of equal logits, the first; -1 if
+ * one is a NaN. */
 static int64_t find_greatest(const mtlm_real *logits, int64_t n)
 {
     int64_t best = 0;
 
-    for (int64_t i = 1; i < n; i++)
-        if (logits[i] > logits[best])
+    for (int64_t i = 0; i < n; i++)
+        if (isnan(logits[i]))
+            return -1;
+        else if (logits[i] > logits[best])
             best = i;
     return best;
 }

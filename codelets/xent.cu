@@ -249,18 +249,18 @@ void mtlm_xent_bwd_cuda(void *const ptr[], const struct mtlm_call *call,
 }
 
 /* Returns the index of the greatest of the n logits of a row, in every lane of
- * a warp; of equal logits, the first.  As on the CPU, a NaN is not greater than
- * earlier logits, and no logit is greater than a NaN at the begin. */
+ * a warp; of equal logits, the first; -1 if one is a NaN. */
 template <typename T>
 static __device__ int64_t greatest(const T *row, int64_t n)
 {
-    const float begin = n > 0 ? mtlm_float(row[0]) : 0.0f;
     float best = -INFINITY;
     int64_t at = 0;
+    bool number = true;
 
     for (int64_t i = threadIdx.x % 32; i < n; i += 32) {
         const float x = mtlm_float(row[i]);
 
+        number &= !isnan(x);
         if (x > best)
             best = x, at = i;
     }
@@ -271,7 +271,7 @@ static __device__ int64_t greatest(const T *row, int64_t n)
         if (x > best || (x == best && i < at))
             best = x, at = i;
     }
-    return isnan(begin) ? 0 : at;
+    return __all_sync(~0u, number) ? at : -1;
 }
 
 /* One block, a warp per row: the rows are the samples of a microbatch. */

@@ -11,7 +11,8 @@
  * ranks send. */
 struct mtlm_answer {
     int64_t sample; /* the question's first sample, or the window */
-    int64_t choice; /* the class, or the number of the choice */
+    int64_t choice; /* the class, or the number of the choice; -1: none, as a
+                     * logit is a NaN */
     struct mtlm_span span;
 };
 

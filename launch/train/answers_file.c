@@ -8,15 +8,17 @@
 #include "launch/train/answers_file.h"
 #include "runtime/base/memory.h"
 
-/* Returns the choices of all pairs or questions, in the files' order.  An item
- * has `step` samples. */
+/* Returns the choices of all pairs or questions, in the files' order; the first
+ * one where a logit is a NaN, as a file has an answer for each.  An item has
+ * `step` samples. */
 static int64_t *sort_choices(const struct mtlm_answers *a, int64_t step)
 {
     int64_t *choice =
         mtlm_calloc(a->job->finetune->samples / step, sizeof(*choice));
 
     for (int64_t i = 0; i < a->n; i++)
-        choice[a->answer[i].sample / step] = a->answer[i].choice;
+        if (a->answer[i].choice > 0)
+            choice[a->answer[i].sample / step] = a->answer[i].choice;
     return choice;
 }
 

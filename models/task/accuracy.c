@@ -2,14 +2,18 @@
 
 #include "config.h"
 
+#include <math.h>
+
 #include "models/task/accuracy.h"
 
 int64_t mtlm_accuracy_answer(const float *logit, int64_t n)
 {
     int64_t best = 0;
 
-    for (int64_t i = 1; i < n; i++)
-        if (logit[i] > logit[best])
+    for (int64_t i = 0; i < n; i++)
+        if (isnan(logit[i]))
+            return -1;
+        else if (logit[i] > logit[best])
             best = i;
     return best;
 }

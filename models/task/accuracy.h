@@ -10,7 +10,7 @@ struct mtlm_accuracy {
 };
 
 /* Returns the class or choice that logits [n >= 1] answer: the number of the
- * largest one, of equal ones the first. */
+ * largest one, of equal ones the first.  Returns -1 if one is a NaN. */
 int64_t mtlm_accuracy_answer(const float *logit, int64_t n);
 
 /* Counts an item. */

@@ -284,6 +284,24 @@ static void test_accuracy_counts_weighted_hits(void **state)
     assert_true(loss[MTLM_LOSS_SOP_HITS] == 7 + RUN_SHARE * (0.5 + 2 + 4));
 }
 
+static void test_a_row_with_a_nan_is_no_hit(void **state)
+{
+    const struct mtlm_call call = {
+        .kind = MTLM_OP_ACCURACY,
+        .attr.vocabulary = {.size = 2, .slot = MTLM_LOSS_SOP_HITS},
+        .shape = {MTLM_SHAPE(1, 4, 3), MTLM_SHAPE(1, 4), MTLM_SHAPE(1, 4),
+                  MTLM_SHAPE(MTLM_LOSS_COUNT)}};
+    /* The third column is padding. */
+    mtlm_real logits[] = {NAN, NAN, 9, NAN, 1, 9, 2, NAN, 9, 2, 1, NAN};
+    mtlm_real weights[] = {0.5, 1, 2, 4};
+    int32_t labels[] = {0, 0, 0, 0};
+    double loss[MTLM_LOSS_COUNT] = {5, 6, 7};
+
+    (void) state;
+    run_op(call, (void *[]){logits, labels, weights, loss}, 0);
+    assert_true(loss[MTLM_LOSS_SOP_HITS] == 7 + RUN_SHARE * 4);
+}
+
 static void test_shapes_that_do_not_fit_are_refused(void **state)
 {
     const struct mtlm_shape rows = MTLM_SHAPE(S, B), loss = MTLM_SHAPE(3);
@@ -325,6 +343,7 @@ int main(void)
         cmocka_unit_test(test_a_shard_of_padding_alone_adds_nothing),
         cmocka_unit_test(test_rows_without_weight_stay_out),
         cmocka_unit_test(test_accuracy_counts_weighted_hits),
+        cmocka_unit_test(test_a_row_with_a_nan_is_no_hit),
         cmocka_unit_test(test_shapes_that_do_not_fit_are_refused),
     };
 

@@ -182,9 +182,10 @@ static void fill_accuracy(const struct mtlm_call *call, void *const ptr[])
     fill_weights(ptr[XA_WEIGHTS], rows);
     for (int64_t i = 0; i < rows * cols; i++)
         logits[i] = (mtlm_real) (int) (2 * logits[i]);
-    for (int64_t r = 0; r < rows; r += 4) { /* the first one wins */
+    for (int64_t r = 0; r < rows; r += 4) { /* of equal ones, the first wins */
         labels[r] = 0;
-        logits[r * cols] = r % 8 ? logits[r * cols] : (mtlm_real) NAN;
+        if (r % 8 == 0)
+            logits[r * cols + (r % 16 && cols > 1)] = (mtlm_real) NAN;
     }
     for (int64_t c = 0; c < cols; c++)
         logits[(rows - 1) * cols + c] = (mtlm_real) -INFINITY;

@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -231,6 +232,9 @@ static void test_accuracy_counts_the_largest_logit(void **state)
     assert_int_equal(mtlm_accuracy_answer((float[]){1, 3, 3}, 3), 1);
     assert_int_equal(mtlm_accuracy_answer((float[]){-1, -3}, 2), 0);
     assert_int_equal(mtlm_accuracy_answer((float[]){-1}, 1), 0);
+    assert_int_equal(mtlm_accuracy_answer((float[]){NAN}, 1), -1);
+    assert_int_equal(mtlm_accuracy_answer((float[]){NAN, 3}, 2), -1);
+    assert_int_equal(mtlm_accuracy_answer((float[]){3, NAN, 2}, 3), -1);
     for (int i = 0; i < 4; i++)
         mtlm_accuracy_add(&accuracy, i != 1);
     assert_int_equal(accuracy.right, 3);
