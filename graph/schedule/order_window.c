@@ -4,7 +4,9 @@
 
 #include <stdlib.h>
 
+#include "graph/order/task_heap.h"
 #include "graph/schedule/order_window.h"
+#include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
 
 static bool ascends(const double *begin, int n)
@@ -15,25 +17,68 @@ static bool ascends(const double *begin, int n)
     return true;
 }
 
-static bool meet(const double *begin, const double *end, int i, int j)
+/* A microbatch that needs its slot from begin to end. */
+struct slot_need {
+    double begin, end;
+    int number;
+};
+
+/* Of equal begins, the shortest comes first: an empty one meets no later one.
+ */
+static int by_begin(const void *a, const void *b)
 {
-    return begin[j] < end[i] && begin[i] < end[j];
+    const struct slot_need *x = a, *y = b;
+    const int order = mtlm_compare_real(x->begin, y->begin);
+
+    return order != 0 ? order : mtlm_compare_real(x->end, y->end);
+}
+
+/* Returns one more than the greatest difference sign * (j - i) of microbatches
+ * that meet, where i does not begin after j; at least 1.  need [n] is by begin.
+ */
+static int longest(const struct slot_need *need, int n, int sign)
+{
+    struct mtlm_task_heap open = {0}; /* has the farthest one that has not ended
+                                       * first */
+    int slots = 1;
+
+    for (int i = 0; i < n; i++) {
+        const int key = sign * need[i].number;
+
+        while (open.n > 0 && need[open.at[0].task].end <= need[i].begin)
+            mtlm_task_heap_take(&open);
+        mtlm_task_heap_add(&open, (struct mtlm_heap_task){key, i, i, 0});
+        if (slots <= key - mtlm_task_heap_key(&open))
+            slots = key - mtlm_task_heap_key(&open) + 1;
+    }
+    mtlm_task_heap_free(&open);
+    return slots;
+}
+
+/* As mtlm_order_window_slots(), of microbatches that do not ascend. */
+static int slots_of_any(const double *begin, const double *end, int n)
+{
+    struct slot_need *need = mtlm_calloc(n, sizeof(*need));
+    int up, down;
+
+    for (int i = 0; i < n; i++)
+        need[i] = (struct slot_need){begin[i], end[i], i};
+    qsort(need, n, sizeof(*need), by_begin);
+    up = longest(need, n, 1);
+    down = longest(need, n, -1);
+    free(need);
+    return up > down ? up : down;
 }
 
 int mtlm_order_window_slots(const double *begin, const double *end, int n)
 {
     int slots = 1;
 
-    if (ascends(begin, n)) {
-        for (int i = 0; i < n; i++)
-            while (i + slots < n && begin[i + slots] < end[i])
-                slots++;
-        return slots;
-    }
+    if (!ascends(begin, n))
+        return slots_of_any(begin, end, n);
     for (int i = 0; i < n; i++)
-        for (int j = n - 1; j >= i + slots; j--)
-            if (meet(begin, end, i, j))
-                slots = j - i + 1;
+        while (i + slots < n && begin[i + slots] < end[i])
+            slots++;
     return slots;
 }
 

@@ -1,16 +1,19 @@
-/* Orders in the files that others run give the windows and the idle share of
- * those files. */
+/* Windows of orders: those of the files that others run, with their idle share,
+ * and those of microbatches that do not ascend. */
 
 #include "config.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
 #include "graph/order/published.h"
 #include "graph/schedule/order_window.h"
+#include "runtime/base/memory.h"
 #include "tests/graph/scene.h"
 
 static const double one[3] = {1, 1, 1};
@@ -93,10 +96,62 @@ static void test_windows_and_idle_share_of_files(void **state)
     }
 }
 
+/* Slots by definition: any two microbatches that meet are counted. */
+static int slots_of_pairs(const double *begin, const double *end, int n)
+{
+    int slots = 1;
+
+    for (int i = 0; i < n; i++)
+        for (int j = i + 1; j < n; j++)
+            if (begin[j] < end[i] && begin[i] < end[j] && j - i >= slots)
+                slots = j - i + 1;
+    return slots;
+}
+
+static void test_any_two_that_meet_have_slots(void **state)
+{
+    enum { N = 8 };
+    uint32_t random = 1;
+
+    (void) state;
+    for (int k = 0; k < 20000; k++) {
+        double begin[N], end[N];
+        const int n = 1 + k % N;
+
+        for (int i = 0; i < n; i++) {
+            random = 1664525 * random + 1013904223;
+            begin[i] = random >> 28;
+            end[i] = begin[i] + 1 + (random >> 20) % (1 + k % 7);
+        }
+        assert_int_equal(mtlm_order_window_slots(begin, end, n),
+                         slots_of_pairs(begin, end, n));
+    }
+}
+
+/* Each microbatch meets the next three.  Two change places: the first of them
+ * meets four.  Counting pairs would take hours. */
+static void test_one_descent_of_many_takes_no_pairs(void **state)
+{
+    enum { N = 1000000, HERE = N / 2 };
+    double *begin = mtlm_calloc(2 * N, sizeof(*begin)), *end = begin + N;
+
+    (void) state;
+    for (int i = 0; i < N; i++) {
+        const int place = i == HERE ? i + 1 : i == HERE + 1 ? i - 1 : i;
+
+        begin[i] = place;
+        end[i] = place + 3.5;
+    }
+    assert_int_equal(mtlm_order_window_slots(begin, end, N), 5);
+    free(begin);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_windows_and_idle_share_of_files),
+        cmocka_unit_test(test_any_two_that_meet_have_slots),
+        cmocka_unit_test(test_one_descent_of_many_takes_no_pairs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
