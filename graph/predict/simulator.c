@@ -45,6 +45,14 @@ struct lane {
     int64_t look; /* the earliest end of a wait that is an event to come */
 };
 
+/* A task whose end is known or expected; its successors are expected, too. */
+struct expected_task {
+    int64_t end;
+    int number;
+    int edge;   /* the next one */
+    bool again; /* the end was known or expected before */
+};
+
 struct mtlm_simulator {
     struct simulated_task *task;
     int n;
@@ -56,6 +64,10 @@ struct mtlm_simulator {
     int64_t n_events;             /* so far: events of one time in turn */
     int *started, n_started, n_ended;
     int *refused; /* scratch: ready tasks whose other lanes are full */
+    struct expected_task *expected; /* scratch [n_expected]: each one follows at
+                                     * once on the one before */
+    int n_expected;
+    size_t expected_capacity;
     int64_t now;
     bool holds; /* workers of a lane wait */
     bool first_come;
@@ -83,6 +95,7 @@ void mtlm_simulator_destroy(struct mtlm_simulator *sim)
     mtlm_task_heap_free(&sim->events);
     free(sim->started);
     free(sim->refused);
+    free(sim->expected);
     free(sim);
 }
 
@@ -187,28 +200,57 @@ static bool follows_at_once(const struct mtlm_simulator *sim, int number,
                && task->priority == sim->task[first].priority);
 }
 
-/* The task has started, or follows at once on tasks behind task `first`. */
-static void expect_end(struct mtlm_simulator *sim, int number, int64_t end,
-                       int first)
+static void push_expected(struct mtlm_simulator *sim, int number, int64_t end)
 {
-    const struct mtlm_task_edges *edges = &sim->edges;
     struct simulated_task *task = &sim->task[number];
-    const bool again = task->expected;
 
+    sim->expected = mtlm_make_room(sim->expected, &sim->expected_capacity,
+                                   sim->n_expected + 1, sizeof(*sim->expected));
+    sim->expected[sim->n_expected++] =
+        (struct expected_task){.end = end,
+                               .number = number,
+                               .edge = sim->edges.first[number],
+                               .again = task->expected};
     task->expected = true;
-    for (int i = edges->first[number]; i < edges->first[number + 1]; i++) {
-        const int64_t earliest = end + mtlm_task_edges_delay(edges, i);
-        const int next = edges->after[i];
-        struct simulated_task *after = &sim->task[next];
+}
 
-        if (after->coming < earliest)
-            after->coming = earliest;
-        if (again || --after->unexpected > 0)
-            continue;
-        if (after->lane != NONE && after->awaited)
-            add_coming(&sim->lane[after->lane], next);
-        if (follows_at_once(sim, next, first))
-            expect_end(sim, next, after->coming + after->duration, first);
+/* Follows the next edge of the last expected task.  Returns the successor if
+ * that follows at once on tasks behind task `first`; else NONE. */
+static int expect_next(struct mtlm_simulator *sim, int first)
+{
+    struct expected_task *e = &sim->expected[sim->n_expected - 1];
+    const int64_t earliest =
+        e->end + mtlm_task_edges_delay(&sim->edges, e->edge);
+    const int next = sim->edges.after[e->edge++];
+    struct simulated_task *after = &sim->task[next];
+
+    if (after->coming < earliest)
+        after->coming = earliest;
+    if (e->again || --after->unexpected > 0)
+        return NONE;
+    if (after->lane != NONE && after->awaited)
+        add_coming(&sim->lane[after->lane], next);
+    return follows_at_once(sim, next, first) ? next : NONE;
+}
+
+/* The task has started.  A pass may have as many tasks as a program: no
+ * recursion. */
+static void expect_end(struct mtlm_simulator *sim, int number, int64_t end)
+{
+    push_expected(sim, number, end);
+    while (sim->n_expected > 0) {
+        const struct expected_task *e = &sim->expected[sim->n_expected - 1];
+
+        if (e->edge < sim->edges.first[e->number + 1]) {
+            const int next = expect_next(sim, number);
+
+            if (next != NONE)
+                push_expected(sim, next,
+                              sim->task[next].coming
+                                  + sim->task[next].duration);
+        } else {
+            sim->n_expected--;
+        }
     }
 }
 
@@ -281,7 +323,7 @@ static void start_task(struct mtlm_simulator *sim, int number)
     sim->started[sim->n_started++] = number;
     add_event(sim, task->end, END, number);
     if (sim->holds)
-        expect_end(sim, number, task->end, number);
+        expect_end(sim, number, task->end);
 }
 
 /* Of equal priorities, the task of the least order goes first. */

@@ -252,6 +252,58 @@ static void test_a_message_holds_one_worker(void **state)
     }
 }
 
+/* A pass of a model of many layers: each task continues the one before. */
+static void test_a_long_pass_is_expected_as_a_whole(void **state)
+{
+    enum { N = 200000 };
+    struct mtlm_simulator *sim = mtlm_simulator_create();
+    const int lane = mtlm_simulator_lane(sim, 1);
+
+    (void) state;
+    for (int i = 0; i < N; i++) {
+        mtlm_simulator_task(sim, lane, 10, 1);
+        if (i > 0)
+            mtlm_simulator_edge(sim, i - 1, i, 0);
+    }
+    mtlm_simulator_hold(sim, lane, .5);
+    assert_true(mtlm_simulator_run(sim));
+    for (int i = 0; i < N; i++)
+        assert_times(sim, i, INT64_C(10) * i, INT64_C(10) * (i + 1));
+    mtlm_simulator_destroy(sim);
+}
+
+/* A pass of one lane has links whose successors fork and join; an awaited task
+ * follows on the last one.  Its start is known from the begin on. */
+static void test_a_pass_that_forks_is_expected_to_its_end(void **state)
+{
+    struct mtlm_simulator *sim = mtlm_simulator_create();
+    const int far = mtlm_simulator_lane(sim, 2);
+    const int lane = mtlm_simulator_lane(sim, 1);
+    const int first = mtlm_simulator_task(sim, far, 10, 2);
+    const int left = mtlm_simulator_task(sim, far, 20, 2);
+    const int right = mtlm_simulator_task(sim, far, 5, 2);
+    const int last = mtlm_simulator_task(sim, far, 10, 2);
+    const int message = mtlm_simulator_task(sim, -1, 4, 0);
+    const int next = mtlm_simulator_task(sim, lane, 10, 3);
+    const int other = mtlm_simulator_task(sim, lane, 100, 1);
+
+    (void) state;
+    mtlm_simulator_edge(sim, first, left, 0);
+    mtlm_simulator_edge(sim, first, right, 0);
+    mtlm_simulator_edge(sim, left, last, 0);
+    mtlm_simulator_edge(sim, right, last, 0);
+    mtlm_simulator_edge(sim, last, message, 1);
+    mtlm_simulator_edge(sim, message, next, 0);
+    mtlm_simulator_await(sim, next);
+    mtlm_simulator_hold(sim, far, .5);
+    mtlm_simulator_hold(sim, lane, .5);
+    assert_true(mtlm_simulator_run(sim));
+    assert_times(sim, last, 30, 40);
+    assert_times(sim, next, 45, 55);
+    assert_times(sim, other, 55, 155);
+    mtlm_simulator_destroy(sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +318,8 @@ int main(void)
         cmocka_unit_test(test_time_stands_still_before_it_overflows),
         cmocka_unit_test(test_no_worker_waits_for_the_other_one),
         cmocka_unit_test(test_a_message_holds_one_worker),
+        cmocka_unit_test(test_a_long_pass_is_expected_as_a_whole),
+        cmocka_unit_test(test_a_pass_that_forks_is_expected_to_its_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
