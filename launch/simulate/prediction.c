@@ -81,7 +81,10 @@ static void plan_host(struct mtlm_prediction *p,
         return;
     p->memory_bytes = mtlm_folded_run_host_memory(run, hosts->per_host);
     p->fullest = -1;
-    p->limit_bytes = isinf(hosts->available) ? 0 : hosts->available;
+    if (isinf(hosts->available)) /* by --ignore-memory, or limit_bytes is 0 */
+        p->limit_bytes *= fmin(hosts->ranks, hosts->per_host);
+    else
+        p->limit_bytes = hosts->available;
 }
 
 /* Sets what the memory of published code is made of. */

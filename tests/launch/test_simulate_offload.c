@@ -205,6 +205,28 @@ static void test_the_table_says_all(void **state)
     free(text);
 }
 
+/* Two ranks share the memory of a host that is too small. */
+static void test_ignored_memory_is_still_told(void **state)
+{
+    static const char line[] = JOB "--pipeline-model-parallel-size 2 "
+                                   "--offload all --ignore-memory";
+    json_t *n;
+    char *text;
+
+    (void) state;
+    describe("memory_gb = 0.001\n"
+             "[disk]\nread_gb_per_s = 1\nwrite_gb_per_s = 1\n");
+    n = numbers_on(cluster_file, line);
+    near(number(n, "memory_limit_bytes"), 2e6, 1e-9);
+    assert_true(number(n, "memory_bytes") > 2e6);
+    json_decref(n);
+    text = simulated(cluster_file, line);
+    assert_non_null(text);
+    assert_says(text, " on the fullest host, which has 0.00 GiB: the job does "
+                      "not fit\n");
+    free(text);
+}
+
 /* All loads and stores stand in the files, one at a time, and workers wait for
  * the disk. */
 static void test_a_trace_has_the_disk(void **state)
@@ -250,6 +272,7 @@ int main(void)
         cmocka_unit_test(test_auto_offloads_as_memory_demands),
         cmocka_unit_test(test_what_has_no_model_is_refused),
         cmocka_unit_test(test_the_table_says_all),
+        cmocka_unit_test(test_ignored_memory_is_still_told),
         DIR_TEST(test_a_trace_has_the_disk),
     };
 
