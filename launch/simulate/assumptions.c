@@ -186,12 +186,13 @@ static int print_lines(const struct mtlm_prediction *prediction,
     fprintf(out,
             "  iteration      the first one, from an idle machine to the last "
             "optimizer node\n"
-            "  messages       at the rates of the file; collectives of a kind "
+            "  messages       at the rates of the file; collectives of a %s "
             "take turns, no others slow each other; overlap_tax slows kernels "
             "beside them\n"
             "%s"
             "  not modelled   the runtime's own time, data input, validation, "
             "checkpoints, %sfaults\n",
+            options->transport == MTLM_USE_SERIAL ? "rank" : "kind",
             mtlm_prediction_uses_disk(prediction)
                 ? "  disk           one load or store of a host at a time, at "
                   "the rates of the file; checksums and the cores that the "

@@ -231,7 +231,11 @@ static void test_the_table_says_all(void **state)
     assert_says(text, "folding        4 of 16 ranks are evaluated");
     assert_says(text, "the ready node of highest priority starts\n");
     assert_says(text, "memory_efficiency");
+    assert_says(text, "; collectives of a kind take turns, ");
     assert_null(strstr(text, "precision"));
+    free(text);
+    text = text_of("dgx-a100", A100 "--transport serial");
+    assert_says(text, "; collectives of a rank take turns, ");
     free(text);
     text =
         text_of("dgx-a100", "--model gpt2-345m --tensor-model-parallel-size 8");
