@@ -6,7 +6,8 @@
  * a single sample, and one part's communication overlaps the computation of
  * others.  Parts meet in attention only.  The cut decides the order of sums and
  * so the bits.  So the cut depends on s, b and the microbatches of a replica in
- * an iteration; not on workers, tensor-parallel or pipeline ranks. */
+ * an iteration; not on workers, tensor-parallel or pipeline ranks.  The one
+ * exception: parts that ranks cannot share (mtlm_stage_parts()). */
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -22,14 +22,18 @@ enum { TAG_PROMPT, TAG_STEP };
 
 int mtlm_stage_parts(const struct mtlm_program_config *config)
 {
-    const struct mtlm_model *model = &config->model;
+    const int64_t s = config->model.seq_length;
+    int n;
 
     if (config->decoding.sequences > 0)
         return 1;
     if (config->row_parts > 0)
         return config->row_parts;
-    return mtlm_row_parts_count(model->seq_length, config->micro_batch,
-                                config->microbatches);
+    n = mtlm_row_parts_count(s, config->micro_batch, config->microbatches);
+    if (mtlm_program_splits_rows(config))
+        while (n > 1 && !mtlm_row_parts_divide(s, n, config->layout.tp))
+            n--;
+    return n;
 }
 
 bool mtlm_stage_rows_fit(const struct mtlm_program_config *config)

@@ -6,7 +6,9 @@
 
 #include "graph/build/program.h"
 
-/* Returns the number of parts of a sample. */
+/* Returns the number of parts of a sample: by the options or by shape
+ * (graph/build/row_parts.h).  By shape with sequence parallelism, fewer if the
+ * ranks cannot share the rows of every part evenly. */
 int mtlm_stage_parts(const struct mtlm_program_config *config);
 
 /* Returns whether the tensor-parallel ranks can share the rows of every part

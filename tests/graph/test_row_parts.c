@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "graph/build/row_parts.h"
+#include "graph/build/stage.h"
 
 static void test_the_parts_are_the_whole_in_order(void **state)
 {
@@ -75,6 +76,31 @@ static void test_there_are_never_more_parts_than_rows(void **state)
     assert_true(mtlm_row_parts_count(1 << 20, 65536, 1) <= MTLM_MAX_ROW_PARTS);
 }
 
+/* 1000 rows are two parts of 500, which eight ranks cannot share. */
+static void test_parts_by_shape_are_for_the_ranks(void **state)
+{
+    struct mtlm_program_config config = {
+        .model.seq_length = 1000, .layout.tp = 8, .micro_batch = 1};
+
+    (void) state;
+    for (int m = 1; m <= 4; m++) {
+        config.microbatches = m;
+        config.sequence_parallel = false;
+        assert_int_equal(mtlm_stage_parts(&config), m < 4 ? 2 : 1);
+        config.sequence_parallel = true;
+        assert_int_equal(mtlm_stage_parts(&config), 1);
+        assert_true(mtlm_stage_rows_fit(&config));
+    }
+    config.row_parts = 2;
+    assert_false(mtlm_stage_rows_fit(&config));
+    config.row_parts = 0;
+    config.microbatches = 1;
+    config.model.seq_length = 1024;
+    assert_int_equal(mtlm_stage_parts(&config), 2);
+    config.model.seq_length = 1001;
+    assert_false(mtlm_stage_rows_fit(&config));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -83,6 +109,7 @@ int main(void)
         cmocka_unit_test(test_one_long_sample_is_cut),
         cmocka_unit_test(test_many_microbatches_are_not_cut),
         cmocka_unit_test(test_there_are_never_more_parts_than_rows),
+        cmocka_unit_test(test_parts_by_shape_are_for_the_ranks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
