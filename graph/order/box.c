@@ -4,9 +4,9 @@
 
 #include "graph/order/box.h"
 
-int mtlm_boxes_count(const struct mtlm_boxes *boxes)
+int64_t mtlm_boxes_count(const struct mtlm_boxes *boxes)
 {
-    return mtlm_layout_stages(boxes->layout) * boxes->microbatches
+    return (int64_t) mtlm_layout_stages(boxes->layout) * boxes->microbatches
            * (2 + boxes->pieces);
 }
 

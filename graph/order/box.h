@@ -36,7 +36,7 @@ struct mtlm_boxes {
 };
 
 /* Returns the number of boxes: stages * m * (2 + pieces). */
-int mtlm_boxes_count(const struct mtlm_boxes *boxes);
+int64_t mtlm_boxes_count(const struct mtlm_boxes *boxes);
 
 /* Returns the number of the box. */
 int mtlm_box_number(const struct mtlm_boxes *boxes, struct mtlm_box box);

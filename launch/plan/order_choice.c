@@ -2,6 +2,7 @@
 
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "graph/build/ring.h"
@@ -165,7 +166,7 @@ static void note_search(struct mtlm_options *options,
                       config->act_mem);
 }
 
-static int count_passes(const struct mtlm_program_config *config)
+static int64_t count_passes(const struct mtlm_program_config *config)
 {
     const struct mtlm_boxes boxes = mtlm_program_boxes(config);
 
@@ -187,14 +188,15 @@ static void note_limit(struct mtlm_options *options,
     if (mtlm_search_limit_takes_any(asked, kinds))
         mtlm_options_note(options,
                           "schedule %s: with %d virtual stage%s on each rank, "
-                          "no order is searched: %d passes an iteration, and "
-                          "the limit is %d",
+                          "no order is searched: %" PRId64
+                          " passes an iteration, and the limit is %d",
                           name, v, mtlm_plural(v), count_passes(&skipped),
                           MTLM_SEARCH_LIMIT_BOXES);
     else
         mtlm_options_note(options,
-                          "schedule %s: windows only, no order is searched: %d "
-                          "passes an iteration, and the limit is %d",
+                          "schedule %s: windows only, no order is searched: "
+                          "%" PRId64
+                          " passes an iteration, and the limit is %d",
                           name, count_passes(chosen), MTLM_SEARCH_LIMIT_BOXES);
 }
 

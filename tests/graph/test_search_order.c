@@ -360,6 +360,17 @@ static void test_the_limit_holds_for_each_kind_of_stages(void **state)
     assert_false(mtlm_search_limit_skips(&config, MTLM_KINDS_ALL, &one));
 }
 
+/* 3 x 2^30 passes are more than an int counts. */
+static void test_the_limit_counts_all_passes(void **state)
+{
+    struct mtlm_program_config config = small_config(1, 4, 16777216), one;
+
+    (void) state;
+    config.layout.virtual_stages = 16;
+    assert_false(mtlm_search_limit_takes(&config));
+    assert_true(mtlm_search_limit_skips(&config, MTLM_KINDS_GIVEN, &one));
+}
+
 /* ---- programs ---- */
 
 /* Each rank runs F, B and W of a microbatch before those of the next one. */
@@ -433,6 +444,7 @@ int main(void)
         cmocka_unit_test(test_without_times_orders_count_by_flops),
         cmocka_unit_test(test_no_order_is_searched_for_workers),
         cmocka_unit_test(test_the_limit_holds_for_each_kind_of_stages),
+        cmocka_unit_test(test_the_limit_counts_all_passes),
         cmocka_unit_test(test_windows_that_fit_replace_a_longer_order),
     };
 
