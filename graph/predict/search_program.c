@@ -366,6 +366,16 @@ static void begin(struct program_search *s,
                          : INFINITY;
 }
 
+/* Returns the search with all microbatches. */
+static struct program_search search_of_all(
+    const struct program_search *s, const struct mtlm_program_config *config)
+{
+    struct program_search whole = *s;
+
+    whole.microbatches = config->microbatches;
+    return whole;
+}
+
 /* Evaluates the windows and the candidates of both kinds with all
  * microbatches. */
 static void evaluate_all(const struct program_search *s,
@@ -373,9 +383,8 @@ static void evaluate_all(const struct program_search *s,
                          struct program_choice *best,
                          struct mtlm_found_order *windows)
 {
-    struct program_search whole = *s;
+    const struct program_search whole = search_of_all(s, config);
 
-    whole.microbatches = config->microbatches;
     evaluate_choice(&whole, config, true, windows);
     for (int i = 0; i < KINDS; i++) {
         struct mtlm_program_config one = *config;
@@ -386,6 +395,20 @@ static void evaluate_all(const struct program_search *s,
         one.act_mem = best[i].act_mem;
         evaluate_choice(&whole, &one, true, &best[i].found);
     }
+}
+
+/* Sets the seconds of what the search began with, as nothing fits.  begun: of
+ * the first microbatches. */
+static void evaluate_begun(const struct program_search *s,
+                           const struct mtlm_program_config *config,
+                           double begun, struct mtlm_found_order *found)
+{
+    const struct program_search whole = search_of_all(s, config);
+
+    if (s->search->whole && s->microbatches < config->microbatches)
+        evaluate_choice(&whole, config, true, found);
+    else
+        found->seconds = begun;
 }
 
 /* Sets the choice in config and *found: the shortest of both kinds, or what the
@@ -401,7 +424,7 @@ static void choose(struct program_search *s, struct mtlm_program_config *config,
     int chosen = kind_of(found);
 
     if (s->microbatches < config->microbatches
-        && (apart
+        && (s->search->whole || apart
             || fmax(best[READY].found.seconds, best[CHAINED].found.seconds)
                    < INFINITY))
         evaluate_all(s, config, best, windows);
@@ -417,11 +440,11 @@ static void choose(struct program_search *s, struct mtlm_program_config *config,
         chosen = 1 - chosen;
     mtlm_found_order_free(&best[1 - chosen].found);
     *found = best[chosen].found;
-    if (found->seconds == INFINITY)
-        found->seconds = begun;
     config->layout = found->layout;
     config->window = best[chosen].window;
     config->act_mem = best[chosen].act_mem;
+    if (found->seconds == INFINITY)
+        evaluate_begun(s, config, begun, found);
 }
 
 void mtlm_search_program(const struct mtlm_search_program *search,

@@ -14,12 +14,15 @@ struct mtlm_search_program {
     const struct mtlm_stage_cost *machine; /* has a cluster; borrowed */
     unsigned kinds; /* of stages that are tried (stage_kind.h) */
     bool waits;     /* the policy has the hold rule (graph/predict/hold.h) */
+    bool whole; /* *found->seconds is of all microbatches, to be compared with
+                 * another search's */
 };
 
 /* Replaces a choice by one that is shorter by 0.1 % in the same memory,
  * config->act_mem on each rank, and by any that fits if the choice does not fit
  * into the memory of a device (search->machine->cluster->memory_bytes; 0:
- * unknown).  config: the windows of mtlm_search_schedule().
+ * unknown).
+ * config: the windows of mtlm_search_schedule().
  * *found: the choice of mtlm_search_order(); without ranks, the windows of
  * config.
  *

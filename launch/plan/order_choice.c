@@ -37,17 +37,14 @@ struct searched {
 };
 
 /* Compares programs if the machine is modelled. */
-static void search_program(const struct mtlm_wish *wish, unsigned kinds,
-                           bool waits, struct searched *s)
+static void search_program(const struct mtlm_search_program *programs,
+                           struct searched *s)
 {
-    const struct mtlm_search_program programs = {
-        .machine = &wish->machine, .kinds = kinds, .waits = waits};
-
-    if (!wish->machine.cluster
+    if (!programs->machine->cluster
         || s->config.layout.placement == MTLM_PLACEMENT_POLICY)
         return;
     mtlm_step_show("comparing schedules");
-    mtlm_search_program(&programs, &s->config, &s->windows, &s->found);
+    mtlm_search_program(programs, &s->config, &s->windows, &s->found);
 }
 
 static struct mtlm_policy_seconds seconds_of(const struct searched *s)
@@ -58,24 +55,28 @@ static struct mtlm_policy_seconds seconds_of(const struct searched *s)
 
 /* Searches for both policies, and prefers one.  Returns its index in s.  Stages
  * alone decide against waits, unless a collective keeps the worker of a pass.
- */
+ * Seconds are compared if they are of equally many microbatches: of all. */
 static int search_both(struct mtlm_options *options,
-                       const struct mtlm_wish *wish, unsigned kinds,
+                       struct mtlm_search_program programs,
                        struct searched s[2])
 {
     struct mtlm_found_order windows[2], found[2];
-    bool gains;
     int best = 0;
 
-    mtlm_search_order_both(&s[0].config, kinds, &wish->machine, windows, found);
+    mtlm_search_order_both(&s[0].config, programs.kinds, programs.machine,
+                           windows, found);
     for (int i = 0; i < 2; i++) {
         s[i].windows = windows[i];
         s[i].found = found[i];
     }
-    gains = mtlm_policy_prefer_gains(seconds_of(&s[0]), seconds_of(&s[1]));
-    search_program(wish, kinds, false, &s[0]);
-    if (gains || s[0].config.layout.tp > 1) {
-        search_program(wish, kinds, true, &s[1]);
+    programs.whole =
+        s[0].config.layout.tp > 1
+        || mtlm_policy_prefer_gains(seconds_of(&s[0]), seconds_of(&s[1]));
+    programs.waits = false;
+    search_program(&programs, &s[0]);
+    if (programs.whole) {
+        programs.waits = true;
+        search_program(&programs, &s[1]);
         best =
             mtlm_policy_prefer(options, seconds_of(&s[0]), seconds_of(&s[1]));
     }
@@ -94,16 +95,19 @@ static void search_order(struct mtlm_options *options, struct mtlm_wish *wish,
         wish->policy_free && mtlm_search_limit_takes_any(config, kinds);
     struct searched s[2] = {{.config = *config}, {.config = *config}};
     int best = mtlm_plugin_holds();
+    const struct mtlm_search_program programs = {.machine = &wish->machine,
+                                                 .kinds = kinds,
+                                                 .waits = best};
 
     if (options->eval_only)
         return;
     mtlm_step_show("searching an order");
     if (both) {
-        best = search_both(options, wish, kinds, s);
+        best = search_both(options, programs, s);
     } else {
         mtlm_search_order(config, kinds, &wish->machine, best, &s[best].windows,
                           &s[best].found);
-        search_program(wish, kinds, best, &s[best]);
+        search_program(&programs, &s[best]);
     }
     mtlm_step_clear();
     *config = s[best].config;

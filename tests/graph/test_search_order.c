@@ -15,6 +15,8 @@
 #include "graph/build/order_build.h"
 #include "graph/build/ring.h"
 #include "graph/predict/activation_memory.h"
+#include "graph/predict/limits.h"
+#include "graph/predict/pipeline_programs.h"
 #include "graph/predict/search.h"
 #include "graph/predict/search_limit.h"
 #include "graph/predict/search_order.h"
@@ -373,6 +375,17 @@ static void test_the_limit_counts_all_passes(void **state)
 
 /* ---- programs ---- */
 
+enum { NO_KIND = 1 << MTLM_STAGE_KINDS };
+
+static const struct mtlm_cluster timed_cluster = {
+    .timed = true,
+    .forward_s = 1,
+    .backward_s = 1,
+    .weight_s = 1,
+    .host = {.latency_s = .001, .bytes_per_s = INFINITY}};
+static const struct mtlm_stage_cost timed_machine = {
+    .cluster = &timed_cluster, .stretch = 1, .slow_rank = -1, .speed = 1};
+
 /* Each rank runs F, B and W of a microbatch before those of the next one. */
 static struct mtlm_found_order one_by_one(
     const struct mtlm_program_config *config)
@@ -396,17 +409,8 @@ static struct mtlm_found_order one_by_one(
  * an order without overlap.  Nothing else is tried. */
 static void test_windows_that_fit_replace_a_longer_order(void **state)
 {
-    enum { NO_KIND = 1 << MTLM_STAGE_KINDS };
     static const double memory[] = {4, .5};
-    const struct mtlm_cluster cluster = {
-        .timed = true,
-        .forward_s = 1,
-        .backward_s = 1,
-        .weight_s = 1,
-        .host = {.latency_s = .001, .bytes_per_s = INFINITY}};
-    const struct mtlm_stage_cost machine = {
-        .cluster = &cluster, .stretch = 1, .slow_rank = -1, .speed = 1};
-    const struct mtlm_search_program search = {.machine = &machine,
+    const struct mtlm_search_program search = {.machine = &timed_machine,
                                                .kinds = NO_KIND};
 
     (void) state;
@@ -429,6 +433,29 @@ static void test_windows_that_fit_replace_a_longer_order(void **state)
     }
 }
 
+/* A fifth more microbatches than a search evaluates: the seconds are those of
+ * all of them where another search's are compared. */
+static void test_seconds_to_compare_are_of_all_microbatches(void **state)
+{
+    const struct mtlm_search_program search = {
+        .machine = &timed_machine, .kinds = NO_KIND, .whole = true};
+    struct mtlm_program_config config = small_config(1, 4, 8);
+    struct mtlm_found_order windows, found = {0};
+
+    (void) state;
+    config.schedule = mtlm_schedule_find("auto");
+    config.microbatches =
+        1.2 * MTLM_MANY_NODES / mtlm_pipeline_programs_nodes(&config);
+    config.act_mem = 4 * search_scene_two(&config);
+    windows = (struct mtlm_found_order){.follow = MTLM_FOLLOW_WINDOWS,
+                                        .schedule = config.schedule,
+                                        .layout = config.layout};
+    mtlm_search_program(&search, &config, &windows, &found);
+    assert_int_equal(found.order.ranks, 0);
+    assert_true(found.seconds > 2.9 * config.microbatches);
+    assert_float_equal(found.seconds, windows.seconds, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -446,6 +473,7 @@ int main(void)
         cmocka_unit_test(test_the_limit_holds_for_each_kind_of_stages),
         cmocka_unit_test(test_the_limit_counts_all_passes),
         cmocka_unit_test(test_windows_that_fit_replace_a_longer_order),
+        cmocka_unit_test(test_seconds_to_compare_are_of_all_microbatches),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
