@@ -120,7 +120,7 @@ static bool fits(const struct program_search *s,
 
     if (mtlm_ring_memory(config) > config->act_mem * (1 + MTLM_MEMORY_ROUNDING))
         return false;
-    if (device <= 0)
+    if (device <= 0 || s->search->ignores_memory)
         return true;
     outline = mtlm_outline_create(config, 0);
     fit = mtlm_outline_gpu_bytes(&outline) <= device;

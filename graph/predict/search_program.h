@@ -16,12 +16,13 @@ struct mtlm_search_program {
     bool waits;     /* the policy has the hold rule (graph/predict/hold.h) */
     bool whole; /* *found->seconds is of all microbatches, to be compared with
                  * another search's */
+    bool ignores_memory; /* programs may need more than a device has */
 };
 
 /* Replaces a choice by one that is shorter by 0.1 % in the same memory,
  * config->act_mem on each rank, and by any that fits if the choice does not fit
  * into the memory of a device (search->machine->cluster->memory_bytes; 0:
- * unknown).
+ * unknown; unless ignores_memory).
  * config: the windows of mtlm_search_schedule().
  * *found: the choice of mtlm_search_order(); without ranks, the windows of
  * config.

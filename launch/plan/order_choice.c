@@ -97,7 +97,9 @@ static void search_order(struct mtlm_options *options, struct mtlm_wish *wish,
     int best = mtlm_plugin_holds();
     const struct mtlm_search_program programs = {.machine = &wish->machine,
                                                  .kinds = kinds,
-                                                 .waits = best};
+                                                 .waits = best,
+                                                 .ignores_memory =
+                                                     options->ignore_memory};
 
     if (options->eval_only)
         return;

@@ -24,8 +24,8 @@ static double seconds_on(const char *path, const char *policy, const char *job,
                          const char *schedule, double *memory)
 {
     char *line =
-        mtlm_sprintf("--fp16 --lr 1e-4 --train-iters 1 --ignore-memory "
-                     "--micro-batch-size 1 %s --schedule %s",
+        mtlm_sprintf("--fp16 --lr 1e-4 --train-iters 1 --micro-batch-size 1 "
+                     "%s --schedule %s",
                      job, schedule);
     json_t *numbers;
     double seconds;
@@ -42,10 +42,23 @@ static double seconds_on(const char *path, const char *policy, const char *job,
     return seconds;
 }
 
+/* As seconds_on(), with --ignore-memory. */
+static double seconds_ignoring(const char *path, const char *policy,
+                               const char *job, const char *schedule,
+                               double *memory)
+{
+    char *more = mtlm_sprintf("%s --ignore-memory", job);
+    const double seconds = seconds_on(path, policy, more, schedule, memory);
+
+    free(more);
+    return seconds;
+}
+
 static double seconds_under(const char *policy, const char *job,
                             const char *schedule, double *memory)
 {
-    return seconds_on(cluster_path("dgx-a100"), policy, job, schedule, memory);
+    return seconds_ignoring(cluster_path("dgx-a100"), policy, job, schedule,
+                            memory);
 }
 
 static const char *const policies[] = {"prio", "mtlm"};
@@ -82,7 +95,8 @@ static void test_auto_is_no_longer_than_named_schedules(void **state)
     }
 }
 
-/* Writes the cluster file of DGX A100 with so many bytes of memory. */
+/* Writes the cluster file of DGX A100 with so many bytes of memory; 0: without
+ * a number of them. */
 static void write_cluster(const char *path, double bytes)
 {
     FILE *in = fopen(cluster_path("dgx-a100"), "r"), *out = fopen(path, "w");
@@ -91,10 +105,10 @@ static void write_cluster(const char *path, double bytes)
     assert_non_null(in);
     assert_non_null(out);
     while (fgets(line, sizeof(line), in))
-        if (strncmp(line, "memory_gb ", 10) == 0)
-            fprintf(out, "memory_gb = %.9f\n", 1e-9 * bytes);
-        else
+        if (strncmp(line, "memory_gb ", 10) != 0)
             fputs(line, out);
+        else if (bytes > 0)
+            fprintf(out, "memory_gb = %.9f\n", 1e-9 * bytes);
     fclose(in);
     assert_int_equal(fclose(out), 0);
 }
@@ -123,6 +137,31 @@ static void test_auto_fits_where_1f1b_does(void **state)
         if (chosen > published * 1.001)
             fail_msg("%s: auto %g s, 1f1b %g s", policies[i], chosen,
                      published);
+    }
+    unlink(path);
+}
+
+/* --ignore-memory chooses as if the file had no number: where half of the
+ * memory is missing, and where nothing fits. */
+static void test_ignored_memory_changes_no_choice(void **state)
+{
+    static const char job[] = SMALL "--num-layers 16 --global-batch-size 16";
+    char path[] = "/tmp/mtlm-auto.XXXXXX";
+    const int fd = mkstemp(path);
+    double need, seconds;
+
+    (void) state;
+    assert_true(fd >= 0);
+    close(fd);
+    write_cluster(path, 0);
+    seconds = seconds_on(path, "prio", job, "auto", &need);
+    for (int i = 0; i < 2; i++) {
+        double memory;
+
+        write_cluster(path, i == 0 ? need / 2 : 2e6);
+        near(seconds_ignoring(path, "prio", job, "auto", &memory), seconds,
+             1e-12);
+        near(memory, need, 1e-12);
     }
     unlink(path);
 }
@@ -198,6 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_auto_is_no_longer_than_named_schedules),
         cmocka_unit_test(test_auto_fits_where_1f1b_does),
+        cmocka_unit_test(test_ignored_memory_changes_no_choice),
         cmocka_unit_test(test_auto_knows_deep_interleaving),
         cmocka_unit_test(test_places_lengthen_no_iteration),
         cmocka_unit_test(test_waits_lengthen_no_iteration)};
