@@ -13,7 +13,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "runtime/base/control_group.h"
 #include "runtime/base/error.h"
+#include "runtime/base/least.h"
 #include "runtime/base/memory.h"
 
 static void *checked(void *p, size_t n, size_t size)
@@ -108,49 +110,48 @@ static long long number_in(const char *path, const char *key)
     return value;
 }
 
+/* Files of a control group, and the key of cached pages. */
+struct group_names {
+    const char *limit, *used, *cached;
+};
+
 /* Returns the bytes that a control group still allows; LLONG_MAX: no limit. The
  * group counts cached pages of files as used, but frees them on demand. */
-static long long group_allows(const char *dir)
+static long long group_allows(const char *dir, const struct group_names *names)
 {
-    char *max = mtlm_sprintf("%s/memory.max", dir);
-    char *current = mtlm_sprintf("%s/memory.current", dir);
+    char *max = mtlm_sprintf("%s/%s", dir, names->limit);
+    char *current = mtlm_sprintf("%s/%s", dir, names->used);
     char *stat = mtlm_sprintf("%s/memory.stat", dir);
     const long long limit = number_in(max, ""), used = number_in(current, "");
-    const long long cached = number_in(stat, "inactive_file");
+    const long long cached = number_in(stat, names->cached);
 
     free(max);
     free(current);
     free(stat);
     if (limit < 0 || used < 0)
         return LLONG_MAX;
-    return limit - used + (cached > 0 ? cached : 0);
+    /* Version 1 without a limit has one near LLONG_MAX. */
+    return limit - (cached < used ? used - (cached > 0 ? cached : 0) : 0);
 }
 
-/* Returns the least over this process's control group and all groups around
- * it. */
-static long long groups_allow(void)
+static long long group_1_allows(const char *dir)
 {
-    FILE *file = fopen("/proc/self/cgroup", "r");
-    char line[512] = "", dir[600];
-    long long least = LLONG_MAX;
-    char *slash;
+    return group_allows(dir, &(struct group_names){"memory.limit_in_bytes",
+                                                   "memory.usage_in_bytes",
+                                                   "total_inactive_file"});
+}
 
-    while (file && fgets(line, sizeof(line), file))
-        if (strncmp(line, "0::", 3) == 0)
-            break;
-    if (file)
-        fclose(file);
-    line[strcspn(line, "\n")] = '\0';
-    snprintf(dir, sizeof(dir), "/sys/fs/cgroup%s",
-             strncmp(line, "0::", 3) == 0 ? line + 3 : "");
-    do {
-        const long long allows = group_allows(dir);
+static long long group_2_allows(const char *dir)
+{
+    return group_allows(
+        dir,
+        &(struct group_names){"memory.max", "memory.current", "inactive_file"});
+}
 
-        least = allows < least ? allows : least;
-        slash = strrchr(dir, '/');
-        *slash = '\0';
-    } while (strlen(dir) >= strlen("/sys/fs/cgroup"));
-    return least;
+long long mtlm_memory_groups_allow(const char *root)
+{
+    return mtlm_least(mtlm_control_group_least(root, "memory", group_1_allows),
+                      mtlm_control_group_least(root, "", group_2_allows));
 }
 
 /* Returns the bytes that ulimit -v leaves. */
@@ -167,7 +168,7 @@ static long long limit_allows(void)
 size_t mtlm_memory_available(void)
 {
     const long long kib = number_in("/proc/meminfo", "MemAvailable:");
-    const long long other[] = {groups_allow(), limit_allows()};
+    const long long other[] = {mtlm_memory_groups_allow(""), limit_allows()};
     long long bytes = kib >= 0 ? kib * 1024
                                : (long long) sysconf(_SC_AVPHYS_PAGES)
                                      * sysconf(_SC_PAGESIZE);

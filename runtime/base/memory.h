@@ -36,9 +36,13 @@ char *mtlm_vsprintf(const char *fmt, va_list ap)
 char *mtlm_join(char *text, const char *separator, const char *word);
 
 /* Returns the bytes that this process may still allocate: the least of the
- * machine's available memory, the limits of its control groups (version 2), and
- * its limit of address space. */
+ * machine's available memory, the limits of its control groups, and its limit
+ * of address space. */
 size_t mtlm_memory_available(void);
+
+/* Returns the bytes that the control groups of this process still allow;
+ * LLONG_MAX: no limit.  root: where proc and sys are, "" except in tests. */
+long long mtlm_memory_groups_allow(const char *root);
 
 /* Prepares for the start of n threads where the process has a limit of address
  * space (ulimit -v): threads share one heap.  Returns the bytes of address

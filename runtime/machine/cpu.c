@@ -5,9 +5,12 @@
 
 #include <hwloc.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "runtime/base/control_group.h"
+#include "runtime/base/memory.h"
 #include "runtime/machine/cpu.h"
 
 /* Returns the cores that set touches; two hardware threads of a core count
@@ -44,24 +47,35 @@ int mtlm_cpu_quota(const char *text)
     return (int) ((quota + period - 1) / period);
 }
 
-static int quota_here(void)
+/* Returns the cores that a control group allows; LLONG_MAX: no limit. */
+static long long group_allows(const char *dir)
 {
-    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "re");
-    char line[64] = "";
+    char *path = mtlm_sprintf("%s/cpu.max", dir), line[64] = "";
+    FILE *file = fopen(path, "re");
+    int cores;
 
+    free(path);
     if (!file)
-        return 0;
+        return LLONG_MAX;
     if (!fgets(line, sizeof(line), file))
         line[0] = '\0';
     fclose(file);
-    return mtlm_cpu_quota(line);
+    cores = mtlm_cpu_quota(line);
+    return cores ? cores : LLONG_MAX;
+}
+
+int mtlm_cpu_groups_quota(const char *root)
+{
+    const long long cores = mtlm_control_group_least(root, "", group_allows);
+
+    return cores == LLONG_MAX ? 0 : (int) cores;
 }
 
 static void measure_cores(struct mtlm_cpu *cpu, hwloc_topology_t topology,
                           hwloc_bitmap_t set)
 {
     hwloc_const_bitmap_t all = hwloc_topology_get_topology_cpuset(topology);
-    const int quota = quota_here();
+    const int quota = mtlm_cpu_groups_quota("");
     char *mask;
 
     if (hwloc_get_cpubind(topology, set, HWLOC_CPUBIND_PROCESS) < 0)

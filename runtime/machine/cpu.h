@@ -41,6 +41,11 @@ const char *mtlm_cpu_hint(const struct mtlm_cpu *cpu, int used_cores,
  * time per period, or "max") amounts to, rounded up; 0: no limit. */
 int mtlm_cpu_quota(const char *text);
 
+/* Returns the least quota of this process's control group and all groups around
+ * it, in cores; 0: no limit.  root: where proc and sys are, "" except in tests.
+ */
+int mtlm_cpu_groups_quota(const char *root);
+
 #ifdef __cplusplus
 }
 #endif
