@@ -29,6 +29,14 @@ static const double gain = 1.03;
 static const char *const limits[] = {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA",
                                      "MKL_ENABLE_INSTRUCTIONS"};
 
+/* Replaces all but plain ASCII: JSON refuses a text that is not UTF-8. */
+static void make_plain(char *text)
+{
+    for (; *text; text++)
+        if (*text < ' ' || *text > '~')
+            *text = '?';
+}
+
 /* Describes the processor, with the instructions that libraries look for.  The
  * caller frees the text. */
 static char *describe_processor(void)
@@ -58,6 +66,7 @@ static char *describe_processor(void)
         if (limit && *limit)
             text = mtlm_join(text, " ", limit);
     }
+    make_plain(text);
     return text;
 }
 

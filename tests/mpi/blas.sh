@@ -147,6 +147,13 @@ well 1 "${tiny[@]}" --blas measure
 [ "$(grep -c '"choice"' "$kept")" -eq 2 ] || fail "measured anew: $(cat "$kept")"
 elsewhere
 silent "the other processor, after a measurement"
+# Values that are not UTF-8 name a processor, too.
+cp "$kept" two.json
+for state in measures silent; do
+    MKL_ENABLE_INSTRUCTIONS=$'\xff' well 1 "${tiny[@]}"
+    $state "a value that is not UTF-8"
+done
+cp two.json "$kept"
 # A file of an earlier version holds one processor.
 /usr/bin/python3 - first.json "$kept" <<'END'
 import json, sys
