@@ -12,7 +12,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/file/unfinished.h"
 
-static const int ending[] = {SIGHUP, SIGINT, SIGTERM};
+static const int ending[] = {SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 enum { ENDING = sizeof(ending) / sizeof(ending[0]) };
 
 static char **volatile path; /* [n_paths] */

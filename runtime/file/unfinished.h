@@ -3,9 +3,9 @@
 
 /* Files that must not outlive a process which a signal ends.
  *
- * SIGHUP, SIGINT and SIGTERM remove the files, the last one first, and then end
- * the process as by default.  A program that catches or ignores these signals
- * keeps doing so.  Call the functions from one thread. */
+ * SIGHUP, SIGINT, SIGTERM and SIGUSR1 remove the files, the last one first, and
+ * then end the process as by default.  A program that catches or ignores these
+ * signals keeps doing so.  Call the functions from one thread. */
 
 /* Adds a file, or a directory that is empty without the files added later.  The
  * path is copied. */

@@ -28,17 +28,22 @@ static void start_child(int seconds)
     alarm(MTLM_ATTEMPT_PATIENCE * (unsigned) seconds);
 }
 
-int mtlm_attempt(void (*attempt)(void *), void *context, int seconds)
+void mtlm_attempt_keep_children(struct sigaction *before)
 {
     const struct sigaction usual = {.sa_handler = SIG_DFL};
+
+    sigaction(SIGCHLD, NULL, before);
+    if (before->sa_handler == SIG_IGN || (before->sa_flags & SA_NOCLDWAIT))
+        sigaction(SIGCHLD, &usual, NULL);
+}
+
+int mtlm_attempt(void (*attempt)(void *), void *context, int seconds)
+{
     struct sigaction before;
     pid_t child, ended;
     int status = 0;
 
-    /* The kernel forgets the children of a parent that ignores SIGCHLD. */
-    sigaction(SIGCHLD, NULL, &before);
-    if (before.sa_handler == SIG_IGN || (before.sa_flags & SA_NOCLDWAIT))
-        sigaction(SIGCHLD, &usual, NULL);
+    mtlm_attempt_keep_children(&before);
     ended = child = fork();
     if (child == 0) {
         start_child(seconds);

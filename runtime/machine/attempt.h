@@ -1,6 +1,8 @@
 #ifndef MTLM_ATTEMPT_H
 #define MTLM_ATTEMPT_H
 
+#include <signal.h>
+
 #include "runtime/base/error.h"
 
 /* The child may take so many times its processor time in all. */
@@ -12,6 +14,11 @@ enum { MTLM_ATTEMPT_PATIENCE = 30 };
  * of processor time (SIGPROF ends the child), and MTLM_ATTEMPT_PATIENCE times
  * as many in all (SIGALRM). */
 int mtlm_attempt(void (*attempt)(void *), void *context, int seconds);
+
+/* Makes the kernel keep how children end, also for a process that ignores
+ * SIGCHLD.  Writes the action of SIGCHLD so far to before; the caller sets that
+ * action again after waitpid(). */
+void mtlm_attempt_keep_children(struct sigaction *before);
 
 /* The error of an attempt without a child: "no process can try WHAT", and
  * what errno says.  Returns -1. */

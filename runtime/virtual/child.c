@@ -21,6 +21,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
 #include "runtime/file/disk.h"
+#include "runtime/machine/attempt.h"
 #include "runtime/virtual/child.h"
 #include "runtime/virtual/platform.h"
 #include "runtime/virtual/waiting.h"
@@ -198,8 +199,9 @@ static void catch_signal(int number)
     caught = number;
 }
 
-enum { ENDING = 3 };
-static const int ending[ENDING] = {SIGHUP, SIGINT, SIGTERM};
+/* mtlm-run sends SIGUSR1 first. */
+enum { ENDING = 4 };
+static const int ending[ENDING] = {SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 
 /* While the simulator runs, a signal that ends mtlm-dag also ends the simulator
  * and removes the files.  An ignored signal stays ignored, as nohup asks, in
@@ -395,7 +397,7 @@ int mtlm_virtual_run(const struct mtlm_virtual_job *job,
                      struct mtlm_virtual_result *result, struct mtlm_error *err)
 {
     struct mtlm_virtual_times *times = NULL;
-    struct sigaction before[ENDING];
+    struct sigaction before[ENDING], children;
     char program[PATH_MAX];
     struct sim_files place;
     int rc = -1;
@@ -403,6 +405,7 @@ int mtlm_virtual_run(const struct mtlm_virtual_job *job,
     if (find_program(config, program, err) < 0 || make_place(&place, err) < 0)
         return -1;
     take_signals(before);
+    mtlm_attempt_keep_children(&children);
     if (mtlm_virtual_platform_write(place.directory,
                                     job->ranks * mtlm_virtual_workers(job), err)
             == 0
@@ -411,6 +414,7 @@ int mtlm_virtual_run(const struct mtlm_virtual_job *job,
         rc = run_simulator(job, config, program, &place, times, result, err);
     mtlm_virtual_times_close(times);
     remove_place(&place);
+    sigaction(SIGCHLD, &children, NULL);
     return_signals(before);
     return rc;
 }

@@ -19,7 +19,7 @@
 #include "runtime/file/unfinished.h"
 #include "tests/runtime/child.h"
 
-static const int ending[] = {SIGHUP, SIGINT, SIGTERM};
+static const int ending[] = {SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 
 /* A directory, a file in it that is unfinished, one that is finished. */
 static char dir[] = "/tmp/mtlm-unfinished.XXXXXX";

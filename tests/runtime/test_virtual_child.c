@@ -122,6 +122,11 @@ static void test_a_process_that_says_why(void **state)
     (void) state;
     assert_fails("echo mtlm-dag: the policy errs >&2; exit 2", MTLM_EXIT_USAGE,
                  "the policy errs", NULL);
+    /* Also to a parent that ignores its children, and goes on doing so. */
+    signal(SIGCHLD, SIG_IGN);
+    assert_fails("echo mtlm-dag: the policy errs >&2; exit 2", MTLM_EXIT_USAGE,
+                 "the policy errs", NULL);
+    assert_true(signal(SIGCHLD, SIG_DFL) == SIG_IGN);
 }
 
 static void test_a_process_that_makes_no_progress(void **state)
@@ -148,8 +153,7 @@ static void test_a_stopped_process_has_waited_a_second(void **state)
     assert_int_equal(mtlm_virtual_idle_look(&idle, 1, begin + day + s * 2), s);
 }
 
-/* A signal ends both processes, and no file stays. */
-static void test_a_signal_leaves_nothing(void **state)
+static void assert_leaves_nothing(int number)
 {
     const struct mtlm_virtual_config config = {
         .program = write_script("touch \"$(dirname \"$1\")/begun\"; "
@@ -161,17 +165,24 @@ static void test_a_signal_leaves_nothing(void **state)
     glob_t found;
     int status;
 
-    (void) state;
     if (pid == 0)
         _exit(mtlm_virtual_run(&job, &config, &result, &err) == 0);
     snprintf(pattern, sizeof(pattern), "%s/mtlm-dag-sim.*/begun", directory);
     while (glob(pattern, 0, NULL, &found) != 0)
         usleep(10000);
     globfree(&found);
-    assert_int_equal(kill(pid, SIGTERM), 0);
+    assert_int_equal(kill(pid, number), 0);
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == number);
     assert_false(has_files());
+}
+
+/* A signal ends both processes, and no file stays. */
+static void test_a_signal_leaves_nothing(void **state)
+{
+    (void) state;
+    assert_leaves_nothing(SIGTERM);
+    assert_leaves_nothing(SIGUSR1);
 }
 
 static int run_to_the_end(const void *program)
