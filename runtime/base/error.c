@@ -2,6 +2,7 @@
 
 #include "config.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,11 +75,39 @@ void mtlm_warn(const char *fmt, ...)
     free(text);
 }
 
+static volatile sig_atomic_t last_code;
+
+static void leave_at_once(int number)
+{
+    (void) number;
+    _exit(last_code);
+}
+
+/* Ends the process with last_code in a few seconds, unless it ends before. */
+static void limit_time(void)
+{
+    enum { SECONDS = 3 };
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGALRM);
+    signal(SIGALRM, leave_at_once);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    alarm(SECONDS);
+}
+
+/* The reader of a pipe may have stopped reading: neither a thread that writes
+ * to stdout, and so holds its lock, nor the rest of the text delays the end. */
 static void __attribute__((noreturn)) leave(enum mtlm_exit code)
 {
     if (fatal_hook)
         fatal_hook(code);
-    fflush(stdout);
+    last_code = code;
+    limit_time();
+    if (ftrylockfile(stdout) == 0) {
+        fflush(stdout);
+        funlockfile(stdout);
+    }
     _exit(code);
 }
 

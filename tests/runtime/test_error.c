@@ -2,6 +2,8 @@
 
 #include "config.h"
 
+#include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -166,6 +168,72 @@ static void test_a_warning_without_memory_ends_no_job(void **state)
     assert_memory_equal(text, "mtlm-dag: read: xxx", 19);
 }
 
+/* Makes stdout a full pipe that nobody reads. */
+static void fill_stdout(void)
+{
+    static const char zeros[4096];
+    int end[2];
+
+    if (pipe(end) < 0 || dup2(end[1], STDOUT_FILENO) < 0
+        || fcntl(STDOUT_FILENO, F_SETFL, O_NONBLOCK) < 0)
+        _exit(99);
+    for (size_t n = sizeof(zeros); n > 0; n /= 2)
+        while (write(STDOUT_FILENO, zeros, n) > 0)
+            ;
+    fcntl(STDOUT_FILENO, F_SETFL, 0);
+}
+
+static void *put_text(void *text)
+{
+    puts(text);
+    return NULL;
+}
+
+/* Another thread waits for the reader, and holds the lock of stdout. */
+static int end_beside_a_writer(const void *sentence)
+{
+    pthread_t writer;
+
+    setvbuf(stdout, NULL, _IONBF, 0);
+    fill_stdout();
+    if (pthread_create(&writer, NULL, put_text, "text") != 0)
+        return 98;
+    while (ftrylockfile(stdout) == 0) {
+        funlockfile(stdout);
+        usleep(1000);
+    }
+    mtlm_end_job(MTLM_EXIT_IO, "%s", (const char *) sentence);
+}
+
+static int end_with_more_text(const void *sentence)
+{
+    static char buffer[BUFSIZ];
+
+    fill_stdout();
+    setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
+    puts("text");
+    mtlm_end_job(MTLM_EXIT_IO, "%s", (const char *) sentence);
+}
+
+static void test_a_reader_that_stopped_delays_no_end(void **state)
+{
+    int (*const end[])(const void *) = {end_beside_a_writer,
+                                        end_with_more_text};
+    char text[256];
+
+    (void) state;
+#if __SANITIZE_THREAD__
+    skip(); /* ThreadSanitizer holds signals back */
+#endif
+    for (int i = 0; i < 2; i++) {
+        const int status = child_status(end[i], "the end", text);
+
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), MTLM_EXIT_IO);
+        assert_string_equal(text, "mtlm-dag: the end\n");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +244,7 @@ int main(void)
         cmocka_unit_test(test_a_fatal_error_says_where_and_calls_the_hook),
         cmocka_unit_test(test_a_warning_is_a_line_and_the_job_goes_on),
         cmocka_unit_test(test_a_warning_without_memory_ends_no_job),
+        cmocka_unit_test(test_a_reader_that_stopped_delays_no_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
