@@ -255,10 +255,36 @@ static void run_tasks(void)
 
 /* ---- the whole ---- */
 
-static int start_starpu(struct mtlm_error *err)
+/* Starts StarPU with a worker for each of the job. */
+static int start_workers(struct starpu_conf *conf, struct mtlm_error *err)
 {
     const int workers = sim.job.ranks * mtlm_virtual_workers(&sim.job);
+    int rc, started;
+
+    if (workers > STARPU_MAXCPUS)
+        return mtlm_error_set(
+            err, MTLM_EXIT_RESOURCE,
+            "StarPU in virtual time has %d workers at most; %d ranks have %d",
+            STARPU_MAXCPUS, sim.job.ranks, workers);
+    rc = starpu_init(conf);
+    if (rc < 0)
+        return mtlm_error_set(
+            err, MTLM_EXIT_RESOURCE,
+            "StarPU in virtual time does not start with %d workers: %s",
+            workers, strerror(-rc));
+    started = (int) starpu_cpu_worker_get_count();
+    if (started < workers)
+        return mtlm_error_set(
+            err, MTLM_EXIT_RESOURCE,
+            "StarPU in virtual time starts %d workers only; %d ranks have %d",
+            started, sim.job.ranks, workers);
+    return 0;
+}
+
+static int start_starpu(struct mtlm_error *err)
+{
     struct starpu_conf conf;
+    const char *policy;
 
     starpu_conf_init(&conf);
     sim.stretch = find_stretch();
@@ -267,21 +293,16 @@ static int start_starpu(struct mtlm_error *err)
                                   mtlm_virtual_workers(&sim.job));
     mtlm_policy_nodes_find_task(node_of);
     mtlm_policy_guard_describe(about_task);
-    if (mtlm_plugin_choose(&conf, mtlm_policies_builtin(), 0, err) < 0)
+    if (mtlm_plugin_choose(&conf, mtlm_policies_builtin(), 0, err) < 0
+        || start_workers(&conf, err) < 0)
         return -1;
-    if (workers > STARPU_NMAXWORKERS || starpu_init(&conf) < 0
-        || (int) starpu_cpu_worker_get_count() < workers)
-        return mtlm_error_set(
-            err, MTLM_EXIT_RESOURCE,
-            "StarPU in virtual time has %d workers at most; %d ranks have %d",
-            STARPU_MAXCPUS, sim.job.ranks, workers);
-    snprintf(sim.times->policy, sizeof(sim.times->policy), "%s",
-             starpu_sched_get_sched_policy_in_ctx(0)->policy_name);
-    if (strcmp(sim.times->policy, mtlm_plugin_wanted()) != 0)
+    policy = starpu_sched_get_sched_policy_in_ctx(0)->policy_name;
+    snprintf(sim.times->policy, sizeof(sim.times->policy), "%s", policy);
+    if (strcmp(policy, mtlm_plugin_wanted()) != 0)
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,
             "STARPU_SCHED=%s names a policy that calls itself %s",
-            mtlm_plugin_wanted(), sim.times->policy);
+            mtlm_plugin_wanted(), policy);
     return 0;
 }
 
