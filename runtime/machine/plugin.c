@@ -16,6 +16,7 @@
 #include <starpu.h>
 #include <starpu_scheduler.h>
 
+#include "runtime/base/memory.h"
 #include "runtime/machine/machine.h"
 #include <mtlm/policy.h>
 #include "runtime/machine/plugin.h"
@@ -46,11 +47,14 @@ static const char *variable_of(const char *name)
  * mtlm_plugin_choose() takes the variable away. */
 static const char *named(void)
 {
-    static char name[64];
+    static char *name;
+    const char *now = variable_of("STARPU_SCHED");
 
-    if (variable_of("STARPU_SCHED"))
-        snprintf(name, sizeof(name), "%s", variable_of("STARPU_SCHED"));
-    return *name ? name : NULL;
+    if (now && (!name || strcmp(name, now) != 0)) {
+        free(name);
+        name = mtlm_strdup(now);
+    }
+    return name;
 }
 
 const char *mtlm_plugin_wanted(void)

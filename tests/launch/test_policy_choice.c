@@ -151,7 +151,7 @@ static void test_waits_may_be_turned_off(void **state)
     assert_int_equal(mtlm_plugin_may_hold(), polls);
 }
 
-/* The last test: the name stays for the process. */
+/* The last tests: the name stays for the process. */
 static void test_a_named_policy_stays(void **state)
 {
     char *text;
@@ -168,6 +168,20 @@ static void test_a_named_policy_stays(void **state)
     free(text);
 }
 
+/* A policy of a user's library, say. */
+static void test_a_name_is_whole_however_long(void **state)
+{
+    char name[301];
+
+    (void) state;
+    memset(name, 'p', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    setenv("STARPU_SCHED", name, 1);
+    assert_string_equal(mtlm_plugin_wanted(), name);
+    unsetenv("STARPU_SCHED");
+    assert_string_equal(mtlm_plugin_wanted(), name);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,7 +190,8 @@ int main(void)
         cmocka_unit_test(test_otherwise_the_policy_is_prio),
         cmocka_unit_test(test_the_share_of_waits_is_a_number_to_ten),
         cmocka_unit_test(test_waits_may_be_turned_off),
-        cmocka_unit_test(test_a_named_policy_stays)};
+        cmocka_unit_test(test_a_named_policy_stays),
+        cmocka_unit_test(test_a_name_is_whole_however_long)};
 
     return cmocka_run_group_tests(tests, times_file_setup, times_file_teardown);
 }
