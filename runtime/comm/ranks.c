@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/least.h"
 #include "runtime/base/memory.h"
 #include "runtime/comm/activity.h"
 #include "runtime/comm/launcher.h"
@@ -285,8 +286,8 @@ static void differing_line(const char *text, const char *other, char line[256])
             const char *mine = uncommented(text), *theirs = uncommented(other);
 
             snprintf(line, 256, "%.*s, not %.*s",
-                     n > 110 ? 110 : (int) (text + n - mine), mine,
-                     m > 110 ? 110 : (int) (other + m - theirs), theirs);
+                     (int) mtlm_least(text + n - mine, 110), mine,
+                     (int) mtlm_least(other + m - theirs, 110), theirs);
             return;
         }
         text += n + 1;

@@ -1,15 +1,17 @@
 /* Messages between two ranks: lists that travel as one, tags, element types,
- * what waits for whom, what is refused. */
+ * what waits for whom, what is refused.  What ranks say when they differ. */
 
 #include "config.h"
 
 #include <limits.h>
 #include <setjmp.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
+#include "runtime/comm/ranks.h"
 #include "runtime/machine/data.h"
 #include "support.h"
 
@@ -237,6 +239,23 @@ static void test_absurd_sizes_are_refused(void)
     starpu_data_unregister(handle);
 }
 
+/* A comment with its "# " has 111 characters, one more than is quoted. */
+static void test_a_quoted_line_ends_before_the_next(void)
+{
+    char name[110] = "", *text, *want;
+    struct mtlm_error err;
+    int rc;
+
+    memset(name, 'x', sizeof(name) - 1);
+    text = rank ? mtlm_sprintf("same\n# %s\nmore\n", name)
+                : mtlm_strdup("same\nother\nmore\n");
+    want = mtlm_sprintf("rank 1 differs than rank 0: %s, not other", name);
+    rc = mtlm_ranks_same(ranks, text, "differs", MTLM_EXIT_INPUT, &err);
+    expect(rc == -1 && strcmp(err.text, want) == 0, "said: %s", err.text);
+    free(text);
+    free(want);
+}
+
 int main(int argc, char **argv)
 {
     setup(&argc, &argv, 2, 2, 60);
@@ -248,6 +267,7 @@ int main(int argc, char **argv)
     test_all_reduce_adds_and_takes_the_greatest();
     test_absurd_sizes_are_refused();
     stop_engine();
+    test_a_quoted_line_ends_before_the_next();
     mtlm_recorder_destroy(recorder);
     return finish();
 }
