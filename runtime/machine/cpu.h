@@ -12,8 +12,8 @@ extern "C" {
 #endif
 
 /* Processor cores: those of this machine, and those that this process may use.
- * mpirun and taskset bind processes to some cores.  A container with a quota of
- * n cores counts as a machine of n cores. */
+ * mpirun and taskset bind processes to some cores.  A container or another
+ * control group with a quota of n cores counts as a machine of n cores. */
 struct mtlm_cpu {
     int machine_cores;
     int allowed_cores;  /* 1 .. machine_cores */
