@@ -198,23 +198,25 @@ static int write_groups(const struct graph_ranks *g,
     return rc;
 }
 
-/* Removes the files so far.  An earlier graph that lost its first file to them
- * goes, too; else the earlier graph is whole, and stays.  Adds to the reason of
- * the failure that no part is left. */
+/* Removes the files so far, and the rest of an earlier graph that lost its
+ * first file to them.  Adds to the reason of the failure that no part is left.
+ * Without a file so far an earlier graph is whole, and stays. */
 static void remove_files(const struct graph_ranks *g, struct mtlm_error *err)
 {
-    char *why = mtlm_strdup(err->text), *groups = path_of_groups(g);
+    char *why, *groups;
 
+    if (g->files == 0)
+        return;
+    why = mtlm_strdup(err->text);
+    groups = path_of_groups(g);
     for (int i = 0; i < g->files; i++) {
         char *path = path_of(g, i);
 
         unlink(path);
         free(path);
     }
-    if (g->files > 0) {
-        remove_ranks(g, g->files);
-        unlink(groups);
-    }
+    remove_ranks(g, g->files);
+    unlink(groups);
     mtlm_error_set(err, err->code, "%s; no part of the graph is left", why);
     free(groups);
     free(why);

@@ -18,16 +18,13 @@
 #include "launch/plan/dry_run.h"
 #include "launch/plan/layout_choice.h"
 #include "launch/plan/step.h"
-#include "launch/simulate/assumptions.h"
-#include "launch/simulate/graph_out.h"
 #include "launch/simulate/layout_search.h"
-#include "launch/simulate/prediction_json.h"
 #include "launch/simulate/prediction_table.h"
 #include "launch/simulate/simulate.h"
 #include "launch/simulate/simulate_offload.h"
 #include "launch/simulate/simulate_outputs.h"
 #include "launch/simulate/simulate_size.h"
-#include "launch/simulate/simulate_trace.h"
+#include "launch/simulate/simulate_write.h"
 #include "launch/simulate/starpu_run.h"
 #include "runtime/base/plural.h"
 #include "runtime/base/units.h"
@@ -224,63 +221,6 @@ static int choose_layout(struct simulation *s, struct mtlm_error *err)
 
 /* ---- the simulation ---- */
 
-static int write_metrics(struct simulation *s,
-                         const struct mtlm_prediction *prediction,
-                         struct mtlm_error *err)
-{
-    return mtlm_simulate_outputs_write_metrics(
-        &s->outputs, s->options,
-        &(struct mtlm_metrics_about){
-            .ranks = prediction->ranks,
-            .tensor = s->choice.tp,
-            .pipeline = s->choice.pp,
-            .data = s->choice.dp,
-            .parameters = mtlm_model_parameters(&s->options->model),
-            .policy = prediction->policy,
-            .simulation = mtlm_prediction_json(
-                prediction, mtlm_assumptions_json(prediction, s->options))},
-        err);
-}
-
-/* Writes --trace DIR. */
-static int write_trace(struct simulation *s, const struct mtlm_folded_run *run,
-                       const struct mtlm_prediction *prediction, FILE *out,
-                       struct mtlm_error *err)
-{
-    struct mtlm_simulate_trace trace;
-    int rc;
-
-    if (!s->options->trace_dir)
-        return 0;
-    mtlm_step_show("writing the trace");
-    mtlm_simulate_outputs_begin_trace(&s->outputs);
-    rc = mtlm_simulate_trace(run, prediction, s->options, &trace, err);
-    mtlm_step_clear();
-    if (rc == 0)
-        fprintf(out,
-                "\nTrace in %s: microbatches %" PRId64 " to %" PRId64
-                " of %" PRId64 ", %" PRId64 " of %d nodes\n",
-                s->options->trace_dir, trace.microbatches.first,
-                trace.microbatches.last, prediction->microbatches, trace.nodes,
-                prediction->nodes);
-    return rc;
-}
-
-/* Writes --graph-out.  A failure costs the trace, too: see
- * mtlm_simulate_outputs_close(). */
-static int write_graph(const struct simulation *s,
-                       const struct mtlm_folded_run *run, FILE *out,
-                       struct mtlm_error *err)
-{
-    const struct mtlm_options *o = s->options;
-
-    if (!o->graph_out || mtlm_graph_out(run, o->graph_out, out, err) == 0)
-        return 0;
-    return o->trace_dir
-               ? mtlm_error_prefix(err, "no trace is left in %s", o->trace_dir)
-               : -1;
-}
-
 /* Refuses an iteration of no time, whose rates would be infinite, and one that
  * the clock cannot count. */
 static int check_time(const struct simulation *s, int64_t ns,
@@ -355,11 +295,8 @@ static int evaluate(struct simulation *s, struct mtlm_folded_run *run,
         return -1;
     if (s->search.n > 0)
         mtlm_layout_search_print(&s->search, &s->hosts, out);
-    return write_metrics(s, &prediction, err) < 0
-                   || write_trace(s, run, &prediction, out, err) < 0
-                   || write_graph(s, run, out, err) < 0
-               ? -1
-               : 0;
+    return mtlm_simulate_write(&s->outputs, s->options, &s->choice, run,
+                               &prediction, out, err);
 }
 
 /* Refuses microbatches that the iteration does not have. */

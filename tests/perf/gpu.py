@@ -306,7 +306,8 @@ class GpuCheck(unittest.TestCase):
         for output, words in (
             (os.path.join(self.work, "none", "new.json"),
              f"--output: no directory to write to: '{self.work}/none'"),
-            (self.work, f"--output: '{self.work}' is a directory"),
+            (self.work, f"--output: '{self.work}' names no file"),
+            ("none/", "--output: 'none/' names no file"),
         ):
             done, _ = self.check("--only", "depth", "--output", output)
             self.assertEqual(done.returncode, 2)

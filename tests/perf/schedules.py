@@ -351,6 +351,10 @@ class Script(unittest.TestCase):
             (["--unit", "nan"], "--unit is milliseconds"),
             (["--keep"], "--keep is for --only and --write"),
             (
+                ["--keep", "--quick", "--only", "zb-h1", "--write", source],
+                "--keep is for --only and --write, without --quick",
+            ),
+            (
                 ["--keep", "--only", "zb-h1", "--write", source],
                 ".*json has no rows to keep",
             ),
@@ -372,10 +376,14 @@ class Script(unittest.TestCase):
         whole, some = "schedules-x-family1-2", ("--only", "zb-h1,zb-v")
         with tempfile.TemporaryDirectory() as work:
             self.assertEqual(name(*some, "--keep", "--write", work), whole)
+            failed = {"failures": ["zb-v: late"]}
+            self.assertEqual(name("--write", work, **failed), whole)
+            with open(os.path.join(work, whole + ".json"), "w"):
+                pass
+            self.assertEqual(name("--write", work, **failed), whole + "-part")
         self.assertEqual(name(), whole)
         self.assertEqual(name(*some), whole + "-part")
         self.assertEqual(name("--quick"), whole + "-part")
-        self.assertEqual(name(failures=["zb-v: late"]), whole + "-part")
 
     def test_a_table_of_two_ranks(self):
         with tempfile.TemporaryDirectory() as work:

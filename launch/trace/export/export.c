@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "launch/trace/export/export.h"
 #include "launch/trace/summarize.h"
@@ -87,30 +86,23 @@ static int write_all(const char *dir, const struct mtlm_trace *trace,
                  : 0;
 }
 
-/* As write_all(), but stops at the first file that cannot be written and
- * removes the earlier ones. */
+/* As write_all(), but stops at the first file that cannot be written. */
 static int write_whole(const char *dir, const struct mtlm_trace *trace,
                        struct mtlm_error *err)
 {
-    enum { N = sizeof(writers) / sizeof(writers[0]) };
-    char *path[N];
-    int n, error = 0;
+    int error = 0;
 
-    for (n = 0; n < N && !error; n++) {
-        path[n] = mtlm_sprintf("%s/%s", dir, writers[n].name);
-        mtlm_unfinished_add(path[n]);
-        error = write_file(path[n], writers[n].write, trace);
-    }
-    if (error)
-        mtlm_error_set(err, MTLM_EXIT_IO,
-                       "cannot write %s: %s; no part of the trace is left",
-                       path[n - 1], strerror(error));
-    for (int i = 0; i < n; i++) {
+    for (size_t i = 0; i < sizeof(writers) / sizeof(writers[0]) && !error;
+         i++) {
+        char *path = mtlm_sprintf("%s/%s", dir, writers[i].name);
+
+        error = write_file(path, writers[i].write, trace);
         if (error)
-            unlink(path[i]);
-        free(path[i]);
+            mtlm_error_set(err, MTLM_EXIT_IO,
+                           "cannot write %s: %s; no part of the trace is left",
+                           path, strerror(error));
+        free(path);
     }
-    mtlm_unfinished_drop(n);
     return error ? -1 : 0;
 }
 

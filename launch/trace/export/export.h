@@ -24,8 +24,9 @@ int mtlm_trace_export(const char *dir, const struct mtlm_record *records,
  * no more. */
 const char *mtlm_trace_export_name(size_t i);
 
-/* As mtlm_trace_export(), for a trace that can be made again: a file that
- * cannot be written removes the others. */
+/* As mtlm_trace_export(), for a trace that can be made again: stops at the
+ * first file that cannot be written.  The caller then removes those before it,
+ * as he does if a signal ends the process. */
 int mtlm_trace_export_whole(const char *dir, const struct mtlm_record *records,
                             size_t n, const struct mtlm_trace_info *info,
                             const struct mtlm_trace_summary *summary,
