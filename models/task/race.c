@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,34 +57,19 @@ static void make_room(struct race *race, int64_t n)
                        race->data.items + n, sizeof(*race->question));
 }
 
-/* Returns the id of an object, a text or an integer, as a new reference; NULL:
- * there is none.  A real number stands for an integer where the line has a
- * large one, and is exact up to 2^53. */
-static json_t *id_of(const json_t *object)
-{
-    json_t *id = json_object_get(object, "id");
-    const double number = json_real_value(id);
-
-    if (json_is_string(id) || json_is_integer(id))
-        return json_incref(id);
-    return json_is_real(id) && fabs(number) <= 0x1p53 && floor(number) == number
-               ? json_integer((json_int_t) number)
-               : NULL;
-}
-
 /* Adds the id of an object; without one its place.  A path that is no UTF-8
  * leaves the line. */
 static void add_id(struct race *race, const json_t *object, const char *path,
                    int64_t line)
 {
+    json_t *id = json_object_get(object, "id");
     char *place;
-    json_t *id, *text;
+    json_t *text;
 
     if (!race->id)
         return;
-    id = id_of(object);
-    if (id) {
-        json_array_append_new(race->id, id);
+    if (json_is_string(id) || json_is_integer(id)) {
+        json_array_append(race->id, id);
         return;
     }
     place = mtlm_sprintf("%s:%" PRId64, path, line);

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "models/task/race_object.h"
@@ -85,16 +86,30 @@ static const char *check(const json_t *object, int64_t *question)
     return wrong;
 }
 
+/* Makes the "id" of an object whose integers were read as real numbers an
+ * integer again.  A real number is exact below 2^53. */
+static void restore_id(json_t *object)
+{
+    const json_t *id = json_object_get(object, "id");
+    const double number = json_real_value(id);
+
+    if (json_is_real(id) && fabs(number) < 0x1p53 && floor(number) == number)
+        json_object_set_new(object, "id", json_integer((json_int_t) number));
+}
+
 /* Parses a line.  An integer beyond 64 bits, under whatever key, makes all
- * integers of the line real numbers. */
+ * integers of the line real numbers, but for the "id". */
 static json_t *parse(const char *line, int64_t bytes, json_error_t *why)
 {
     const size_t flags = JSON_REJECT_DUPLICATES;
     json_t *object = json_loadb(line, (size_t) bytes, flags, why);
 
-    return object ? object
-                  : json_loadb(line, (size_t) bytes,
-                               flags | JSON_DECODE_INT_AS_REAL, why);
+    if (object)
+        return object;
+    object =
+        json_loadb(line, (size_t) bytes, flags | JSON_DECODE_INT_AS_REAL, why);
+    restore_id(object);
+    return object;
 }
 
 json_t *mtlm_race_object_read(const char *line, int64_t bytes, const char *path,

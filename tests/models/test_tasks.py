@@ -347,14 +347,17 @@ def check_predictions(rng):
     write("lines", "".join(json.dumps(a) + "\n" for a in (
         dict(article, id="high1.txt"), article, dict(few, id=[]),
         dict(article, id='\t"\u00e9'), dict(article, id=7),
-        dict(article, id=8, more=10 ** 20))))
+        dict(article, id=8, more=10 ** 20), dict(few, id=7.0),
+        dict(few, id=2 ** 53 - 1, more=10 ** 20),
+        dict(few, id=2 ** 53 + 1, more=10 ** 20))))
     got = [json.loads(line) for line in
            predict("race", "lines", [3, 2, 1, 0, 0, 1, 3, 3, 2, 1, 2, 0,
                                       2, 1, 0]
                    ).splitlines()]
     want = [{"id": i, "answers": list(a)} for i, a in (
         ("high1.txt", "DCB"), ("lines:2", "AAB"), ("lines:3", ""),
-        ('\t"\u00e9', "DDC"), (7, "BCA"), (8, "CBA"))]
+        ('\t"\u00e9', "DDC"), (7, "BCA"), (8, "CBA"),
+        ("lines:7", ""), (2 ** 53 - 1, ""), ("lines:9", ""))]
     if got != want:
         fail("predictions", got, "not", want)
 
