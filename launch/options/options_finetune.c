@@ -3,14 +3,13 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "launch/options/option_table.h"
 #include "launch/options/options_finetune.h"
 #include "launch/options/options_note.h"
 #include "launch/options/options_prefer.h"
-#include "models/text/blend_list.h"
+#include "launch/options/options_task_files.h"
 #include "models/weights/checkpoint_dir.h"
 #include "runtime/base/memory.h"
 
@@ -95,25 +94,6 @@ int mtlm_options_finetune_compare(const struct mtlm_options *options,
 
 /* ---- what follows from the options ---- */
 
-/* Refuses a list with weights: a task reads every sample of its files. */
-static int check_files(const struct mtlm_options *o, enum mtlm_option_id option,
-                       struct mtlm_error *err)
-{
-    const char *text = *(char *const *) mtlm_option_value(o, option);
-    struct mtlm_blend_list list = {0};
-    char label[32];
-    int rc = 0;
-
-    snprintf(label, sizeof(label), "--%s", mtlm_option_name(option));
-    if (text)
-        rc = mtlm_blend_list_parse(text, label, &list, err);
-    if (rc == 0 && list.weight)
-        rc = mtlm_error_set(err, MTLM_EXIT_USAGE,
-                            "%s takes files alone, without weights", label);
-    mtlm_blend_list_free(&list);
-    return rc;
-}
-
 /* Refuses options of other jobs. */
 static int refuse_others(const struct mtlm_options *o, struct mtlm_error *err)
 {
@@ -155,8 +135,9 @@ static int check_given(const struct mtlm_options *o, struct mtlm_error *err)
                               "--task %s needs --train-data FILE...; mtlm-dag "
                               "--task %s --help says where to get it",
                               o->task->name, o->task->name);
-    return check_files(o, MTLM_OPT_TRAIN_DATA, err) < 0
-                   || check_files(o, MTLM_OPT_VALID_DATA, err) < 0
+    return mtlm_options_task_files_check(o, MTLM_OPT_TRAIN_DATA, err) < 0
+                   || mtlm_options_task_files_check(o, MTLM_OPT_VALID_DATA, err)
+                          < 0
                ? -1
                : 0;
 }

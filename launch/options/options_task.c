@@ -9,9 +9,9 @@
 #include "launch/options/options_generate.h"
 #include "launch/options/options_prefer.h"
 #include "launch/options/options_task.h"
+#include "launch/options/options_task_files.h"
 #include "launch/options/options_tokenizer.h"
 #include "launch/options/suggest.h"
-#include "models/text/blend_list.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -93,23 +93,6 @@ static int check_common(const struct mtlm_options *o, struct mtlm_error *err)
     return 0;
 }
 
-/* Refuses several files: a task without training reads one. */
-static int check_one_file(const struct mtlm_options *o, struct mtlm_error *err)
-{
-    struct mtlm_blend_list list;
-    int files;
-
-    if (mtlm_blend_list_parse(o->valid_data, "--valid-data", &list, err) < 0)
-        return -1;
-    files = list.n;
-    mtlm_blend_list_free(&list);
-    if (files == 1)
-        return 0;
-    return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                          "--task %s takes one file in --valid-data, found %d",
-                          o->task->name, files);
-}
-
 /* Refuses what contradicts an evaluation alone. */
 static int check_contradictions(const struct mtlm_options *o,
                                 struct mtlm_error *err)
@@ -135,7 +118,7 @@ static int check_contradictions(const struct mtlm_options *o,
     if (overlap_is_wanted(o) && o->task != &mtlm_task_wikitext103)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--overlapping-eval is for --task wikitext103");
-    return check_one_file(o, err);
+    return 0;
 }
 
 /* Forgets what the checkpoint, a preset or a file gives a training, and says so
@@ -167,6 +150,7 @@ int mtlm_options_task_prepare(struct mtlm_options *options,
     if (mtlm_options_finetunes(options))
         return mtlm_options_finetune_prepare(options, err);
     if (check_contradictions(options, err) < 0
+        || mtlm_options_task_files_take_one(options, err) < 0
         || refuse_outputs(options, err) < 0)
         return -1;
     options->eval_only = true;
