@@ -71,18 +71,20 @@ int mtlm_job_checkpoint_lock(struct mtlm_job *job, struct mtlm_error *err)
     if (rc > 0) {
         path = mtlm_checkpoint_dir_path(o->save_dir, &id);
         /* With --pretrained-checkpoint, --load DIR would continue. */
-        rc =
-            o->finetune && !o->new_head
-                ? mtlm_error_set(err, MTLM_EXIT_USAGE,
-                                 "--save %s: --finetune begins a new training, "
-                                 "and %s exists; choose another directory",
-                                 o->save_dir, path)
-                : mtlm_error_set(
-                    err, MTLM_EXIT_USAGE,
-                    "--save %s: %s exists, from another training; "
-                    "continue it with --load %s, or choose another "
-                    "directory",
-                    o->save_dir, path, o->save_dir);
+        rc = o->finetune && !o->new_head
+                 ? mtlm_error_set(
+                     err, MTLM_EXIT_USAGE,
+                     "--save %s: --finetune begins a new training, "
+                     "and %s exists; choose another directory%s%s%s",
+                     o->save_dir, path, job->saves_there ? "" : "; --load ",
+                     job->saves_there ? "" : o->save_dir,
+                     job->saves_there ? "" : " without --finetune continues it")
+                 : mtlm_error_set(
+                     err, MTLM_EXIT_USAGE,
+                     "--save %s: %s exists, from another training; "
+                     "continue it with --load %s, or choose another "
+                     "directory",
+                     o->save_dir, path, o->save_dir);
         free(path);
     }
     return rc;
