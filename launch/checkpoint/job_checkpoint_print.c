@@ -26,6 +26,19 @@ static void print_clock(const struct mtlm_job *job)
                "samples\n");
 }
 
+/* Returns which options the checkpoint does not give, as the end of a sentence.
+ */
+static const char *not_taken(const struct mtlm_options *o)
+{
+    if (o->new_head)
+        return "";
+    if (o->finetune)
+        return ", but for seed and precision";
+    return o->no_load_rng && !mtlm_options_given(o, MTLM_OPT_SEED)
+               ? ", but for seed"
+               : "";
+}
+
 static void print_loaded(const struct mtlm_job *job)
 {
     const struct mtlm_options *o = &job->options;
@@ -35,7 +48,7 @@ static void print_loaded(const struct mtlm_job *job)
            : o->no_load_optim          ? "without the optimizer's state"
                                        : "all of it",
            o->new_head ? "model and tokenizer" : "options that are not given",
-           o->finetune && !o->new_head ? ", but for seed and precision" : "");
+           not_taken(o));
 }
 
 void mtlm_job_checkpoint_print(const struct mtlm_job *job)

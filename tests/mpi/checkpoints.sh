@@ -290,6 +290,8 @@ refused 2 '--dump-first-step has nothing to record: the checkpoint is of iterati
 # Another seed, on purpose: other dropout, and a checkpoint of that seed.
 cp -r f rng
 well 1 "${run[@]}" --load rng --train-iters 8 --no-load-rng --weight-hash
+grep -q '^loaded: .*, all of it; .*, but for seed$' out \
+    || fail "--no-load-rng: $(cat out)"
 same=$(weight_hash out)
 well 1 "${run[@]}" --load rng --train-iters 8 --weight-hash
 [ "$(weight_hash out)" = "$same" ] || fail "--no-load-rng changes the seed"
