@@ -110,6 +110,11 @@ const char *mtlm_options_checkpoint_why(const struct mtlm_options *options,
     if (options->options_path && !mtlm_options_stored_takes(options, option))
         snprintf(text, MTLM_OPTIONS_CHECKPOINT_WHY,
                  ", and a fine-tuning takes none from a pretraining");
+    else if (options->options_path && option == MTLM_OPT_LR && options->preset
+             && mtlm_options_finetunes(options))
+        /* The rate of the preset kept out that of the checkpoint. */
+        snprintf(text, MTLM_OPTIONS_CHECKPOINT_WHY,
+                 ", and a fine-tuning takes none from a preset");
     else if (options->options_path)
         snprintf(text, MTLM_OPTIONS_CHECKPOINT_WHY,
                  ", and %.200s does not hold it", options->options_path);

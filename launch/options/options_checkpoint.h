@@ -28,8 +28,10 @@ int mtlm_options_checkpoint_compare(const struct mtlm_options *options,
 /* Frees the contents.  Does nothing for a zeroed struct. */
 void mtlm_options_checkpoint_free(struct mtlm_options_checkpoint *found);
 
-/* Writes why the checkpoint does not give a missing option: ", and
- * DIR/iter_0000020 does not hold it"; "" without --load.  Returns text. */
+/* Writes why neither the checkpoint nor a preset gives the option, which is
+ * missing: ", and DIR/iter_0000020 does not hold it"; ", and --load DIR has no
+ * checkpoint that holds it"; ", and a fine-tuning takes none from a
+ * pretraining", or "from a preset".  "" without --load.  Returns text. */
 enum { MTLM_OPTIONS_CHECKPOINT_WHY = 256 };
 const char *mtlm_options_checkpoint_why(const struct mtlm_options *options,
                                         enum mtlm_option_id option,

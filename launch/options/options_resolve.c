@@ -76,12 +76,11 @@ static bool lacks_load(const struct mtlm_options *o)
 }
 
 /* Refuses the job that lacks the option.  A fine-tuning takes no learning rate
- * from a preset. */
+ * from a preset, and the preset that is named here is no BERT. */
 static int refuse_missing(const struct mtlm_options *options,
                           enum mtlm_option_id option, struct mtlm_error *err)
 {
-    const bool preset =
-        option != MTLM_OPT_LR || !mtlm_options_finetunes(options);
+    const bool preset = !mtlm_options_finetunes(options);
     char why[MTLM_OPTIONS_CHECKPOINT_WHY];
 
     if (lacks_load(options))
