@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "launch/options/option_table.h"
+#include "launch/options/options_note.h"
 #include "launch/options/options_tokenizer.h"
 #include "models/text/byte_tokenizer.h"
 
@@ -69,7 +70,9 @@ static bool may_be_stored(const struct mtlm_options *options)
 }
 
 /* Whether the model's vocabulary may be larger than the tokenizer's: published
- * models pad theirs. */
+ * models pad theirs.  mtlm_options_checkpoint_compare() refuses a given size
+ * that is not the checkpoint's.  A preset's size gives way to the tokenizer's.
+ */
 static bool may_be_larger(const struct mtlm_options *options)
 {
     const enum mtlm_option_source source =
@@ -77,7 +80,20 @@ static bool may_be_larger(const struct mtlm_options *options)
 
     if (strcmp(options->tokenizer->name, hugging_face) == 0)
         return source > MTLM_SOURCE_DEFAULT;
-    return source == MTLM_SOURCE_CHECKPOINT && may_be_stored(options);
+    return options->options_path && source > MTLM_SOURCE_DEFAULT
+           && source != MTLM_SOURCE_PRESET && may_be_stored(options);
+}
+
+/* Says that nothing but the sizes compares model and tokenizer. */
+static void note_larger(struct mtlm_options *options, int64_t tokens)
+{
+    if (options->options_path && !options->tokenizer_text
+        && options->model.vocab_size > tokens)
+        mtlm_options_note(options,
+                          "the checkpoint has %" PRId64
+                          " tokens and the tokenizer %" PRId64
+                          "; the checkpoint does not name its tokenizer",
+                          options->model.vocab_size, tokens);
 }
 
 /* Sets the size of the vocabulary. */
@@ -87,8 +103,10 @@ static int take_size(struct mtlm_options *options, const char *type,
     const int64_t given = options->model.vocab_size;
     const int64_t needed = mtlm_options_tokenizer_size(options);
 
-    if (may_be_larger(options) && given >= needed)
+    if (may_be_larger(options) && given >= needed) {
+        note_larger(options, needed);
         return 0;
+    }
     options->model.vocab_size = needed;
     if (mtlm_options_source(options, MTLM_OPT_VOCAB_SIZE) < MTLM_SOURCE_CONFIG
         || given == needed)

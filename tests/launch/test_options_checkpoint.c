@@ -9,18 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "launch/options/options_precision.h"
 #include "launch/options/options_stored.h"
-#include "models/weights/manifest.h"
 #include "tests/launch/parse.h"
-
-static char dir[] = "/tmp/mtlm-test.XXXXXX";
-static char checkpoint[64], words[64];
+#include "tests/launch/stored.h"
 
 #define SETTINGS                                                               \
     "{\"model-type\": \"gpt\", \"num-layers\": \"2\", \"hidden-size\": "       \
@@ -35,44 +31,10 @@ static char checkpoint[64], words[64];
     "\"0.001\", \"train-iters\": \"10\", \"lr-warmup-iters\": \"2\", "         \
     "\"bf16\": \"yes\", \"data-path\": \"/nowhere/data\"}"
 
-/* Writes the checkpoint of iteration 7; others: NULL: as an old program. */
-static void write_checkpoint(const char *settings, const char *others)
-{
-    struct mtlm_manifest m = {.iteration = 7,
-                              .settings = json_loads(settings, 0, NULL),
-                              .options =
-                                  others ? json_loads(others, 0, NULL) : NULL,
-                              .state = json_object()};
-
-    assert_non_null(m.settings);
-    assert_int_equal(!m.options, !others);
-    assert_int_equal(mtlm_manifest_write(&m, checkpoint, &error), 0);
-    mtlm_manifest_free(&m);
-}
-
-/* Accepts "--load DIR" and the rest of the line. */
-static void accepts_load(const char *rest)
-{
-    char line[512];
-
-    snprintf(line, sizeof(line), "--load %s %s", dir, rest);
-    accepts(line);
-}
-
-/* Refuses "--load DIR" and the rest with "CHECKPOINT sentence". */
-static void refuses_load(const char *rest, const char *sentence)
-{
-    char line[512], want[512];
-
-    snprintf(line, sizeof(line), "--load %s %s", dir, rest);
-    snprintf(want, sizeof(want), "%s %s", checkpoint, sentence);
-    refuses(line, want);
-}
-
 static void test_load_alone_brings_the_job(void **state)
 {
     (void) state;
-    write_checkpoint(SETTINGS, OTHERS);
+    stored_write(SETTINGS, OTHERS);
     accepts_load("");
     assert_int_equal(options.model.num_layers, 2);
     assert_int_equal(options.model.hidden_size, 64);
@@ -86,13 +48,13 @@ static void test_load_alone_brings_the_job(void **state)
     assert_true(options.bf16);
     assert_false(options.mock_data);
     assert_string_equal(options.data_path, "/nowhere/data");
-    assert_string_equal(options.options_path, checkpoint);
+    assert_string_equal(options.options_path, stored_checkpoint);
 }
 
 static void test_what_is_given_counts(void **state)
 {
     (void) state;
-    write_checkpoint(SETTINGS, OTHERS);
+    stored_write(SETTINGS, OTHERS);
     accepts_load("--train-samples 800 --lr 0.01 --fp16 --mock-data "
                  "--pipeline-model-parallel-size 2");
     assert_int_equal(options.train_iters, 100);
@@ -116,10 +78,10 @@ static void test_options_of_the_loss_scale_go_together(void **state)
     struct mtlm_loss_scale scale;
 
     (void) state;
-    write_checkpoint(SETTINGS, FP16_AND "\"initial-loss-scale\": \"65536\", "
-                                        "\"min-loss-scale\": \"128\", "
-                                        "\"loss-scale-window\": \"200\", "
-                                        "\"hysteresis\": \"4\"}");
+    stored_write(SETTINGS, FP16_AND "\"initial-loss-scale\": \"65536\", "
+                                    "\"min-loss-scale\": \"128\", "
+                                    "\"loss-scale-window\": \"200\", "
+                                    "\"hysteresis\": \"4\"}");
     accepts_load("--loss-scale-window 400");
     scale = mtlm_options_precision_scale(&options);
     assert_true(scale.dynamic && scale.initial == 65536 && scale.min == 128);
@@ -134,7 +96,7 @@ static void test_options_of_the_loss_scale_go_together(void **state)
     scale = mtlm_options_precision_scale(&options);
     assert_true(!scale.dynamic && scale.initial == 1024);
     assert_false(mtlm_options_given(&options, MTLM_OPT_MIN_LOSS_SCALE));
-    write_checkpoint(SETTINGS, FP16_AND "\"loss-scale\": \"1024\"}");
+    stored_write(SETTINGS, FP16_AND "\"loss-scale\": \"1024\"}");
     accepts_load("--hysteresis 4");
     scale = mtlm_options_precision_scale(&options);
     assert_true(scale.dynamic && scale.hysteresis == 4);
@@ -145,10 +107,9 @@ static void test_a_weight_decay_keeps_its_course(void **state)
     const struct mtlm_lr_schedule *s = &options.lr_schedule;
 
     (void) state;
-    write_checkpoint(SETTINGS,
-                     FP16_AND "\"weight-decay-incr-style\": \"linear\", "
-                              "\"start-weight-decay\": \"0.01\", "
-                              "\"end-weight-decay\": \"0.1\"}");
+    stored_write(SETTINGS, FP16_AND "\"weight-decay-incr-style\": \"linear\", "
+                                    "\"start-weight-decay\": \"0.01\", "
+                                    "\"end-weight-decay\": \"0.1\"}");
     accepts_load("--end-weight-decay 0.2");
     assert_int_equal(s->weight_decay_style, MTLM_WEIGHT_DECAY_LINEAR);
     assert_true(s->weight_decay == 0.01 && s->end_weight_decay == 0.2);
@@ -167,7 +128,7 @@ static void test_iterations_beyond_those_of_the_batch_may_be_traced(
     void **state)
 {
     (void) state;
-    write_checkpoint(SETTINGS, OTHERS);
+    stored_write(SETTINGS, OTHERS);
     accepts_load("--mock-data --train-samples 800 --trace t "
                  "--trace-iterations 110:112");
     assert_int_equal(options.train_iters, 100);
@@ -183,7 +144,7 @@ static void test_the_micro_batch_gives_way(void **state)
     char line[256];
 
     (void) state;
-    write_checkpoint(SETTINGS, OTHERS);
+    stored_write(SETTINGS, OTHERS);
     accepts_load("--mock-data --global-batch-size 3");
     assert_string_equal(options.notes,
                         "micro batch of 1 sample: the checkpoint's 2 do not "
@@ -191,7 +152,7 @@ static void test_the_micro_batch_gives_way(void **state)
     snprintf(line, sizeof(line),
              "--load %s --mock-data --dry-run --world-size 8 "
              "--tensor-model-parallel-size 1 --pipeline-model-parallel-size 1",
-             dir);
+             stored_dir);
     plan = plan_of(line);
     assert_string_equal(options.notes,
                         "micro batch of 1 sample: the checkpoint's 2 do not "
@@ -202,7 +163,7 @@ static void test_the_micro_batch_gives_way(void **state)
 static void test_a_new_training_keeps_its_seed_and_precision(void **state)
 {
     (void) state;
-    write_checkpoint(SETTINGS, OTHERS);
+    stored_write(SETTINGS, OTHERS);
     accepts_load("--finetune --split 969,30,1");
     assert_int_equal(options.seed, 1234);
     assert_false(options.bf16);
@@ -216,7 +177,7 @@ static void test_a_new_training_keeps_its_seed_and_precision(void **state)
 static void test_a_contradiction_is_refused(void **state)
 {
     (void) state;
-    write_checkpoint(SETTINGS, OTHERS);
+    stored_write(SETTINGS, OTHERS);
     refuses_load("--num-layers 3",
                  "was saved with --num-layers 2, this job has 3");
     refuses_load("--position-embedding-type alibi",
@@ -244,24 +205,24 @@ static void test_weights_alone_ask_for_the_rest(void **state)
     char line[128], want[256];
 
     (void) state;
-    write_checkpoint(SETTINGS, NULL);
+    stored_write(SETTINGS, NULL);
     snprintf(want, sizeof(want),
              "--micro-batch-size is missing, and %s does not hold it; give it, "
              "or start from a preset such as --model gpt-tiny",
-             checkpoint);
-    snprintf(line, sizeof(line), "--load %s", dir);
+             stored_checkpoint);
+    snprintf(line, sizeof(line), "--load %s", stored_dir);
     refuses(line, want);
     accepts_load("--mock-data --eval-only");
     assert_int_equal(options.micro_batch_size, 1);
     assert_int_equal(options.model.seq_length, 32);
     accepts_load("--micro-batch-size 2 --train-iters 3 --lr 1e-3");
     assert_int_equal(options.model.num_layers, 2);
-    snprintf(line, sizeof(line), "--load %s/iter_0000007", dir);
+    snprintf(line, sizeof(line), "--load %s/iter_0000007", stored_dir);
     snprintf(want, sizeof(want),
              "--num-layers is missing, and --load %s has no checkpoint that "
              "holds it; give it, or start from a preset such as --model "
              "gpt-tiny",
-             checkpoint);
+             stored_checkpoint);
     refuses(line, want);
 }
 
@@ -297,11 +258,12 @@ static void test_a_fine_tuning_asks_for_its_own_recipe(void **state)
     char line[256];
 
     (void) state;
-    write_checkpoint(SETTINGS, OTHERS);
-    snprintf(line, sizeof(line), "%s %s", task, dir);
+    stored_write(SETTINGS, OTHERS);
+    snprintf(line, sizeof(line), "%s %s", task, stored_dir);
     refuses(line, "--micro-batch-size is missing, and a fine-tuning takes none "
                   "from a pretraining; give it");
-    snprintf(line, sizeof(line), "%s %s --micro-batch-size 2", task, dir);
+    snprintf(line, sizeof(line), "%s %s --micro-batch-size 2", task,
+             stored_dir);
     refuses(line, "--lr is missing, and a fine-tuning takes none from a "
                   "pretraining; give it");
 }
@@ -311,20 +273,20 @@ static void test_a_manifest_sets_its_own_options_only(void **state)
     char line[128], want[256];
 
     (void) state;
-    write_checkpoint(SETTINGS, "{\"save\": \"/etc\", \"later\": \"1\", \"lr\": "
-                               "\"0.1\", \"micro-batch-size\": \"2\", "
-                               "\"train-iters\": \"3\"}");
+    stored_write(SETTINGS, "{\"save\": \"/etc\", \"later\": \"1\", \"lr\": "
+                           "\"0.1\", \"micro-batch-size\": \"2\", "
+                           "\"train-iters\": \"3\"}");
     accepts_load("");
     assert_null(options.save_dir);
     assert_non_null(strstr(options.notes,
                            "was saved with --save, which this program does "
                            "not know; the option is left out"));
     assert_non_null(strstr(options.notes, "was saved with --later,"));
-    write_checkpoint(SETTINGS, "{\"lr\": \"high\"}");
-    snprintf(line, sizeof(line), "--load %s", dir);
+    stored_write(SETTINGS, "{\"lr\": \"high\"}");
+    snprintf(line, sizeof(line), "--load %s", stored_dir);
     snprintf(want, sizeof(want),
              "%s: lr is 'high', it must be a number from 0 to 1000",
-             checkpoint);
+             stored_checkpoint);
     assert_int_equal(parse(line), -1);
     assert_string_equal(error.text, want);
     assert_int_equal(error.code, MTLM_EXIT_INPUT);
@@ -351,7 +313,7 @@ static void test_stored_options_return(void **state)
     assert_null(json_object_get(others, "log-format"));
     assert_null(json_object_get(others, "save"));
     assert_null(json_object_get(others, "row-parts"));
-    write_checkpoint(json_dumps(settings, 0), json_dumps(others, 0));
+    stored_write(json_dumps(settings, 0), json_dumps(others, 0));
     accepts_load("");
     assert_int_equal(options.ramp.increment, 4);
     again = mtlm_options_stored_others(&options);
@@ -361,70 +323,6 @@ static void test_stored_options_return(void **state)
     json_decref(settings);
     free(path);
     free(here);
-}
-
-/* Writes the checkpoint of a BERT with these texts; tokenizer: NULL: unknown,
- * as of an imported model. */
-static void write_bert(const char *vocab_size, const char *tokenizer)
-{
-    json_t *settings;
-
-    accepts("--model bert-tiny --mock-data");
-    settings = mtlm_options_stored_settings(&options);
-    json_object_set_new(settings, "vocab-size", json_string(vocab_size));
-    if (tokenizer)
-        json_object_set_new(settings, "tokenizer", json_string(tokenizer));
-    write_checkpoint(json_dumps(settings, 0), NULL);
-    json_decref(settings);
-}
-
-/* Published models pad their vocabulary. */
-static void test_a_tokenizer_may_be_smaller_than_an_imported_model(void **state)
-{
-    char line[160], *tokenizer;
-    FILE *file = fopen(words, "w");
-
-    (void) state;
-    assert_non_null(file);
-    fputs("a\n[UNK]\n[CLS]\n[PAD]\n[SEP]\n[MASK]\n##a\n", file);
-    fclose(file);
-    snprintf(line, sizeof(line), "--eval-only --mock-data --vocab-file %s",
-             words);
-    write_bert("64", NULL);
-    accepts_load(line);
-    assert_int_equal(options.model.vocab_size, 64);
-    assert_int_equal(options.tokenizer->vocab_size, 7);
-    /* As a training of that model is saved. */
-    tokenizer = mtlm_tokenizer_describe(options.tokenizer);
-    write_bert("64", tokenizer);
-    accepts_load(line);
-    assert_int_equal(options.model.vocab_size, 64);
-    free(tokenizer);
-    write_bert("64", "BertWordPieceLowerCase, 60 tokens, hash 0");
-    refuses_load(line, "was saved with --vocab-size 64, this job has 7");
-    write_bert("6", NULL);
-    refuses_load(line, "was saved with --vocab-size 6, this job has 7");
-}
-
-static int setup(void **state)
-{
-    if (!mkdtemp(dir))
-        return -1;
-    snprintf(checkpoint, sizeof(checkpoint), "%s/iter_0000007", dir);
-    snprintf(words, sizeof(words), "%s/vocab.txt", dir);
-    return mkdir(checkpoint, 0777) < 0 ? -1 : parse_setup(state);
-}
-
-static int teardown(void **state)
-{
-    char path[128];
-
-    snprintf(path, sizeof(path), "%s/manifest.json", checkpoint);
-    unlink(path);
-    rmdir(checkpoint);
-    unlink(words);
-    rmdir(dir);
-    return parse_teardown(state);
 }
 
 int main(void)
@@ -444,9 +342,7 @@ int main(void)
         cmocka_unit_test(test_a_fine_tuning_asks_for_its_own_recipe),
         cmocka_unit_test(test_a_manifest_sets_its_own_options_only),
         cmocka_unit_test(test_stored_options_return),
-        cmocka_unit_test(
-            test_a_tokenizer_may_be_smaller_than_an_imported_model),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, stored_setup, stored_teardown);
 }
