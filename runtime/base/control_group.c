@@ -8,23 +8,38 @@
 
 #include "runtime/base/control_group.h"
 
+/* Returns the path in a line of /proc/self/cgroup that is the controller's,
+ * else NULL.  Lines are "0::/outer/inner" and "4:cpuset,memory:/outer/inner".
+ */
+static const char *path_in(const char *line, const char *controller)
+{
+    const char *word = strchr(line, ':'), *path;
+    const size_t length = strlen(controller);
+
+    if (!word || !(path = strchr(word + 1, ':')) || path[1] != '/')
+        return NULL;
+    for (word++; word <= path; word += strcspn(word, ",:") + 1)
+        if (strcspn(word, ",:") == length
+            && strncmp(word, controller, length) == 0)
+            return path + 1;
+    return NULL;
+}
+
 /* Writes the path of this process's group below the hierarchy of the
  * controller to group [PATH_MAX]: "/outer/inner"; "" if unknown. */
 static void find_group(const char *root, const char *controller, char *group)
 {
-    char path[PATH_MAX], key[64], line[PATH_MAX];
+    char path[PATH_MAX], line[PATH_MAX];
     FILE *file;
 
     *group = '\0';
     snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
-    snprintf(key, sizeof(key), ":%s:/", controller);
     file = fopen(path, "re");
-    /* Lines are "0::/outer/inner" and "4:memory:/outer/inner". */
     while (file && !*group && fgets(line, sizeof(line), file)) {
-        const char *colon = strchr(line, ':');
+        const char *found = path_in(line, controller);
 
-        if (colon && strncmp(colon, key, strlen(key)) == 0)
-            strcpy(group, colon + strlen(key) - 1);
+        if (found)
+            strcpy(group, found);
     }
     if (file)
         fclose(file);

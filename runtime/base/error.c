@@ -83,12 +83,13 @@ static void leave_at_once(int number)
     _exit(last_code);
 }
 
-/* Ends the process with last_code in a few seconds, unless it ends before. */
-static void limit_time(void)
+/* Ends the process with the code in a few seconds, unless it ends before. */
+static void limit_time(enum mtlm_exit code)
 {
     enum { SECONDS = 3 };
     sigset_t set;
 
+    last_code = code;
     sigemptyset(&set);
     sigaddset(&set, SIGALRM);
     signal(SIGALRM, leave_at_once);
@@ -96,28 +97,24 @@ static void limit_time(void)
     alarm(SECONDS);
 }
 
-/* The reader of a pipe may have stopped reading: neither a thread that writes
- * to stdout, and so holds its lock, nor the rest of the text delays the end. */
-static void __attribute__((noreturn)) leave(enum mtlm_exit code)
-{
-    if (fatal_hook)
-        fatal_hook(code);
-    last_code = code;
-    limit_time();
-    if (ftrylockfile(stdout) == 0) {
-        fflush(stdout);
-        funlockfile(stdout);
-    }
-    _exit(code);
-}
-
-static void say(const char *text, const char *place)
+/* Says why, and ends the process.  The reader of a pipe may have stopped
+ * reading: neither the sentence, nor the text of a thread that holds the lock
+ * of stdout, delays the end for long. */
+static void __attribute__((noreturn))
+leave(enum mtlm_exit code, const char *text, const char *place)
 {
     char rank[32] = "";
 
     if (fatal_rank >= 0)
         snprintf(rank, sizeof(rank), "rank %d: ", fatal_rank);
+    limit_time(code);
     fprintf(stderr, "%s: %s%s%s\n", program, rank, text, place);
+    alarm(0); /* the hook has a limit of its own */
+    if (fatal_hook)
+        fatal_hook(code);
+    limit_time(code);
+    fflush(stdout);
+    _exit(code);
 }
 
 void mtlm_fatal(const char *file, int line, const char *fmt, ...)
@@ -129,8 +126,7 @@ void mtlm_fatal(const char *file, int line, const char *fmt, ...)
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
     snprintf(place, sizeof(place), " (%s:%d)", file, line);
-    say(text, place);
-    leave(MTLM_EXIT_PEER);
+    leave(MTLM_EXIT_PEER, text, place);
 }
 
 void mtlm_end_job(enum mtlm_exit code, const char *fmt, ...)
@@ -141,8 +137,7 @@ void mtlm_end_job(enum mtlm_exit code, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    say(text, "");
-    leave(code);
+    leave(code, text, "");
 }
 
 void mtlm_out_of_memory(size_t bytes)

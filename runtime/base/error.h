@@ -31,8 +31,8 @@ int mtlm_error_prefix(struct mtlm_error *err, const char *fmt, ...)
 void mtlm_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Ends the whole job after a failed library call.  Prints rank, place and
- * reason, calls the hook of mtlm_fatal_hook(), then ends the process at once
- * with MTLM_EXIT_PEER.
+ * reason, calls the hook of mtlm_fatal_hook(), then ends the process with
+ * MTLM_EXIT_PEER: within seconds where nobody reads its text.  Takes SIGALRM.
  *
  * The process does not call MPI_Abort(): another thread may be inside MPI.  The
  * launcher ends the other ranks when a rank is lost before MPI_Finalize().

@@ -29,11 +29,11 @@ static const double gain = 1.03;
 static const char *const limits[] = {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA",
                                      "MKL_ENABLE_INSTRUCTIONS"};
 
-/* Replaces all but plain ASCII: JSON refuses a text that is not UTF-8. */
-static void make_plain(char *text)
+/* Replaces all but ASCII: JSON refuses a text that is not UTF-8. */
+static void make_ascii(char *text)
 {
     for (; *text; text++)
-        if (*text < ' ' || *text > '~')
+        if ((unsigned char) *text > 127)
             *text = '?';
 }
 
@@ -66,7 +66,7 @@ static char *describe_processor(void)
         if (limit && *limit)
             text = mtlm_join(text, " ", limit);
     }
-    make_plain(text);
+    make_ascii(text);
     return text;
 }
 

@@ -44,16 +44,15 @@ static const char *variable_of(const char *name)
 }
 
 /* Returns the name in STARPU_SCHED, or the last one that was there; NULL: none.
- * mtlm_plugin_choose() takes the variable away. */
+ * mtlm_plugin_choose() takes the variable away.  An earlier name stays: a
+ * caller may hold it. */
 static const char *named(void)
 {
     static char *name;
     const char *now = variable_of("STARPU_SCHED");
 
-    if (now && (!name || strcmp(name, now) != 0)) {
-        free(name);
+    if (now && (!name || strcmp(name, now) != 0))
         name = mtlm_strdup(now);
-    }
     return name;
 }
 

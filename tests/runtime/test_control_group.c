@@ -79,8 +79,9 @@ static void test_cached_files_are_memory_to_use(void **state)
 static void test_version_1_limits_memory(void **state)
 {
     (void) state;
-    write_text("proc/self/cgroup",
-               "5:cpuset,memory_other:/wrong\n4:memory:/job/step\n0::/none\n");
+    write_text(
+        "proc/self/cgroup",
+        "5:cpuset,memory_other:/wrong\n4:cpuset,memory:/job/step\n0::/none\n");
     write_text("sys/fs/cgroup/memory/memory.limit_in_bytes",
                "9223372036854771712\n");
     write_text("sys/fs/cgroup/memory/memory.usage_in_bytes", "900\n");

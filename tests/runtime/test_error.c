@@ -215,22 +215,35 @@ static int end_with_more_text(const void *sentence)
     mtlm_end_job(MTLM_EXIT_IO, "%s", (const char *) sentence);
 }
 
+/* mtlm-dag ... 2>&1 | less */
+static int end_unread(const void *sentence)
+{
+    fill_stdout();
+    if (dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
+        return 97;
+    mtlm_end_job(MTLM_EXIT_IO, "%s", (const char *) sentence);
+}
+
 static void test_a_reader_that_stopped_delays_no_end(void **state)
 {
-    int (*const end[])(const void *) = {end_beside_a_writer,
-                                        end_with_more_text};
+    const struct {
+        int (*end)(const void *sentence);
+        const char *text;
+    } cases[] = {{end_beside_a_writer, "mtlm-dag: the end\n"},
+                 {end_with_more_text, "mtlm-dag: the end\n"},
+                 {end_unread, ""}};
     char text[256];
 
     (void) state;
 #if __SANITIZE_THREAD__
     skip(); /* ThreadSanitizer holds signals back */
 #endif
-    for (int i = 0; i < 2; i++) {
-        const int status = child_status(end[i], "the end", text);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const int status = child_status(cases[i].end, "the end", text);
 
         assert_true(WIFEXITED(status));
         assert_int_equal(WEXITSTATUS(status), MTLM_EXIT_IO);
-        assert_string_equal(text, "mtlm-dag: the end\n");
+        assert_string_equal(text, cases[i].text);
     }
 }
 
