@@ -50,19 +50,34 @@ cache_open() {
             "set XDG_CACHE_HOME to a directory of yours"
 }
 
-# cache_lock NAME WORDS: takes the lock of this name in the cache on descriptor 9.
-# Where another process holds the lock, says WORDS and waits.
-cache_lock() {
+# lock_take DESCRIPTOR WORDS: takes the lock of the file that is open there.  Where
+# another process holds the lock, says WORDS and waits.  Fails on a file system
+# without locks.
+lock_take() {
     local rc=0
-    exec 9>"$CACHE/$1"
-    flock -n 9 || rc=$?
+    flock -n "$1" || rc=$?
     if [ "$rc" -eq 1 ]; then
         say "  $2: waiting for it ..."
         rc=0
-        flock 9 || rc=$?
+        flock "$1" || rc=$?
     fi
-    [ "$rc" -eq 0 ] || die "$CACHE is on a file system without locks:" \
+    return "$rc"
+}
+
+# cache_lock NAME WORDS: takes the lock of this name in the cache on descriptor 9,
+# or ends the script: two that write there would harm all later set-ups.
+cache_lock() {
+    exec 9>"$CACHE/$1"
+    lock_take 9 "$2" || die "$CACHE is on a file system without locks:" \
         "set XDG_CACHE_HOME to a local directory"
+}
+
+# result_lock DIR WORDS: takes the lock of what is open in DIR on descriptor 8, for
+# the rest of the script.  Without locks a warning will do: the results are the
+# caller's alone.
+result_lock() {
+    lock_take 8 "$2" || warn "$1 is on a file system without locks:" \
+        "start no second launch/$PROGRAM there"
 }
 
 cache_unlock() {
@@ -143,8 +158,8 @@ step() {
     local text=$1 log=$2 start=$SECONDS rc=0
     shift 2
     printf '  %s ...\n' "$text"
-    # It must not hold the lock of a set-up (descriptor 9).
-    step_ticker "$text" "$start" 9>&- &
+    # It must not hold the locks of the script (descriptors 8 and 9).
+    step_ticker "$text" "$start" 8>&- 9>&- &
     TICKER=$!
     printf '\n== %s: %s\n' "$text" "$*" >>"$log"
     "$@" >>"$log" 2>&1 </dev/null || rc=$?

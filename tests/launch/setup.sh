@@ -77,18 +77,34 @@ parts 'flock() { return 71; }; starpu_find() { false; }
 grep -qx "setup: $dir/cache is on a file system without locks: set XDG_CACHE_HOME to a local directory" \
     err && [ ! -s out ] || fail "a file system without locks: $(cat out err)"
 
-# launch/check holds a lock while the tests of its tree run.
+# launch/check holds a lock while it sets up, builds and tests its tree.
 mkdir -p checked/launch/setup.d checked/build/tests checked/tests
 cp "$launch/check" checked/launch/
 cp "$launch/setup.d/common.sh" checked/launch/setup.d/
 cp "$srcdir/tests/slowest.sh" checked/tests/
-printf '#!/bin/sh\n' >checked/launch/setup
+lock=$dir/checked/build/check.lock
+printf '#!/bin/sh\n! flock -n %s true\n' "$lock" >checked/launch/setup
 chmod +x checked/launch/setup
 printf 'check:\n\t! flock -n %s true\n\techo "# PASS: 1" >test-suite.log\n' \
-    "$dir/at/mtlm-dag/check-*.lock" >checked/build/Makefile
-XDG_CACHE_HOME=$dir/at checked/launch/check >out 2>&1 \
-    && grep -qx '1 passed, 0 failed, 0 skipped' out \
-    || fail "launch/check: $(cat out)"
+    "$lock" >checked/build/Makefile
+# checked_tree: launch/check, all of whose tests pass.
+checked_tree() {
+    XDG_CACHE_HOME=$dir/at checked/launch/check >out 2>&1 \
+        && grep -qx '1 passed, 0 failed, 0 skipped' out \
+        || fail "launch/check: $(cat out)"
+}
+checked_tree
+flock -n "$lock" true || fail "launch/check keeps its lock"
+# Its log is of the tree: other trees have the same cache.
+[ -s checked/build/check.log ] && [ ! -e at/mtlm-dag/log/check.log ] \
+    || fail "the log of launch/check"
+# A tree on a file system without locks is checked all the same.
+mkdir lockless
+printf '#!/bin/sh\nexit 71\n' >lockless/flock
+chmod +x lockless/flock
+PATH=$dir/lockless:$PATH checked_tree
+grep -qx "check: warning: $dir/checked/build is on a file system without locks: start no second launch/check there" \
+    out || fail "launch/check without locks: $(cat out)"
 
 # A relative name would mean another directory in each script.
 XDG_CACHE_HOME=here parts cache_open && fail "a relative XDG_CACHE_HOME"
