@@ -30,7 +30,7 @@ peers_make() {
     local peers=$CACHE/peers log=$CACHE/log/peers.log
     : >"$log"
     if [ -e "$peers/.mtlm-pins" ]; then
-        rm -rf "$peers.old"
+        peers_drop_old
         mv "$peers" "$peers.old"
     fi
     rm -rf "$peers"
@@ -42,7 +42,16 @@ peers_make() {
         "$peers/bin/pip" install --quiet $PEERS_PINS
     printf '%s\n' "$PEERS_PINS" >"$peers/.mtlm-pins"
     trap step_quiet EXIT
-    rm -rf "$peers.old"
+    peers_drop_old || warn "$peers.old is left over"
+}
+
+# Removes the environment before.  NFS keeps a file that is still open: what stays
+# gets another name, which no later set-up needs.
+peers_drop_old() {
+    local aside
+    ! rm -rf "$CACHE/peers.old" || return 0
+    aside=$(mktemp -d "$CACHE/peers.old.XXXXXX") \
+        && mv "$CACHE/peers.old" "$aside" && warn "$aside is left over"
 }
 
 peers_put_back() {

@@ -163,6 +163,16 @@ parts 'step() { die "made twice"; }
     flock() { printf "%s\n" "$PEERS_PINS" >"$CACHE/peers/.mtlm-pins"; }
     peers_install' && grep -qx "  peers: $dir/cache/peers" out \
     || fail "peers of another set-up: $(cat out err)"
+# What cannot be removed of the environments before does not end the set-up.
+echo older >cache/peers/.mtlm-pins
+mkdir -p cache/peers.old/kept
+parts 'rm() { [ "${*: -1}" != "$CACHE/peers.old" ] && command rm "$@"; }
+    step() { mkdir -p "$CACHE/peers"; }
+    peers_install
+    [ "$(cat "$CACHE/peers/.mtlm-pins")" = "$PEERS_PINS" ]' \
+    && [ ! -e cache/peers.old ] && [ -d cache/peers.old.*/peers.old/kept ] \
+    && [ "$(grep -c '^setup: warning: .*/peers.old.* is left over$' err)" -eq 2 ] \
+    || fail "peers that stay: $(cat out err)"
 
 # source_of SCRIPT: takes StarPU of an archive that has 1.4.11 alone.  SENT is what
 # comes of the download, WHOLE what the archive has.
