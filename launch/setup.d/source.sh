@@ -12,7 +12,7 @@ starpu_source() {
         return 0
     fi
     if starpu_taken "$dir" >>"$log" 2>&1; then
-        say "  StarPU $STARPU_VERSION: source in the cache"
+        warn "StarPU $STARPU_PIN was not on offer: $STARPU_VERSION from the cache"
         return 0
     fi
     STARPU_VERSION= STARPU_TARBALL=

@@ -203,6 +203,8 @@ WHOLE=whole SENT=whole source_of '' && grep -qxF "$took" out \
 offline='starpu_fetch() { :; }'
 source_of "$offline" && grep -qxF "$took" out \
     || fail "another source, offline: $(cat out err)"
+grep -q '^setup: warning: StarPU .* was not on offer: 1\.4\.11+dfsg from the cache$' \
+    err || fail "no word of another source: $(cat out err)"
 echo changed >>cache/source/starpu_1.4.11+dfsg.orig.tar.gz
 source_of "$offline" && fail "a source that changed: $(cat out err)"
 
