@@ -7,8 +7,8 @@ VERSION=$(sed -n 's/^AC_INIT(\[mtlm-dag\], \[\([^]]*\)\].*/\1/p' \
 # The distribution's number of this package.
 REVISION=1
 
-# Makes OUTPUT and TREE, the place of the unpacked source, absolute.  Removes
-# what an earlier call left, and nothing else.
+# Makes OUTPUT and TREE, the place of the unpacked source, absolute.  Locks OUTPUT
+# for the rest of the script.  Removes what an earlier call left, and nothing else.
 deb_open_output() {
     [ -n "$VERSION" ] || die "configure.ac names no version"
     case $OUTPUT in
@@ -16,12 +16,15 @@ deb_open_output() {
     esac
     [ ! -e "$OUTPUT" ] || [ -d "$OUTPUT" ] \
         || die "--output=$OUTPUT: is there already, and is no directory"
+    mkdir -p "$OUTPUT" 2>/dev/null && [ -r "$OUTPUT" ] && [ -w "$OUTPUT" ] \
+        || die "--output=$OUTPUT: cannot be made or written to"
+    # The directory itself: a file for the lock would be none of a package.
+    exec 8<"$OUTPUT"
+    result_lock "$OUTPUT" "another launch/package works in $OUTPUT"
     if [ -n "$(ls -A "$OUTPUT" 2>/dev/null)" ] \
         && ! ls "$OUTPUT"/mtlm-dag_*.orig.tar.xz >/dev/null 2>&1; then
         die "--output=$OUTPUT: is not empty, and holds no package of mtlm-dag"
     fi
-    mkdir -p "$OUTPUT" 2>/dev/null && [ -w "$OUTPUT" ] \
-        || die "--output=$OUTPUT: cannot be made or written to"
     OUTPUT=$(cd "$OUTPUT" && pwd)
     TREE=$OUTPUT/mtlm-dag-$VERSION
     rm -rf "$TREE" "$OUTPUT"/mtlm-dag_* "$OUTPUT"/mtlm-dag-*_*

@@ -74,6 +74,20 @@ parts 'deb_dist log' || fail "make dist: $(cat out)"
 # Nothing of it stays, also when it fails.
 parts 'make() { false; }; deb_dist log' && fail "no make dist: $(cat out)"
 compgen -G 'cache/package.*' >left && fail "left behind: $(cat left)"
+# The directory is locked before files go, and until the end.
+: >"made/mtlm-dag_$version.orig.tar.xz"
+parts 'flock() {
+        [ -e "$OUTPUT/mtlm-dag_$VERSION.orig.tar.xz" ] || die "no longer there"
+        command flock "$@"
+    }
+    deb_open_output
+    [ ! -e "$OUTPUT/mtlm-dag_$VERSION.orig.tar.xz" ] || die "still there"
+    ! command flock -n "$OUTPUT" true || die "no lock"' \
+    && [ ! -s out ] && flock -n made true || fail "the directory: $(cat out)"
+# A file system without locks does for one call.
+parts 'flock() { return 71; }; deb_open_output' \
+    && grep -qxF "package: warning: $dir/made is on a file system without locks: start no second launch/package there" out \
+    || fail "a directory without locks: $(cat out)"
 
 # Each library that launch/setup installs is a build dependency.
 (
