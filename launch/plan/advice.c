@@ -25,7 +25,7 @@ enum { MANY_RANKS = 1 << 13 };
 struct command {
     const struct mtlm_options *options;
     const struct mtlm_choice *choice;
-    int ranks, machines, per_host; /* machines 1: this one */
+    int ranks, per_host;           /* up to per_host ranks: this machine */
     int64_t layers, batch;         /* 0: as the options say */
     bool offload;                  /* adds --offload optimizer */
 };
@@ -101,9 +101,8 @@ static void print_command(const struct command *c, FILE *out)
     const struct mtlm_options given = mtlm_options_as_given(c->options);
 
     if (c->ranks > 1)
-        fprintf(out, "%s -n %d ", c->machines > 1 ? "mpirun" : "mtlm-run",
-                c->ranks);
-    if (c->machines > 1)
+        fprintf(out, "mtlm-run -n %d ", c->ranks);
+    if (c->ranks > c->per_host)
         fprintf(out, "--hostfile HOSTS --map-by ppr:%d:node ", c->per_host);
     fprintf(out, "mtlm-dag");
     for (int i = 0; i < MTLM_OPTION_COUNT; i++)
@@ -286,7 +285,6 @@ char *mtlm_advice(const struct mtlm_options *options,
     free_wish.hurry = true;
     if (moments_on_disk(options, free_wish, &same, &choice)) {
         c.ranks = same.ranks;
-        c.machines = 1;
         c.offload = true;
         fprintf(out, "With Adam's moments %s it fits here:\n  ",
                 hosts->gpus ? "in host memory" : "on a disk");
@@ -296,8 +294,8 @@ char *mtlm_advice(const struct mtlm_options *options,
     print_disk_need(options, hosts, out);
     if (more_machines(&free_wish, &more, &choice)) {
         c.ranks = more.ranks;
-        c.machines = more.ranks / more.per_host;
-        fprintf(out, "It fits on %d machines like this one:\n  ", c.machines);
+        fprintf(out, "It fits on %d machines like this one:\n  ",
+                more.ranks / more.per_host);
         print_command(&c, out);
     } else {
         fprintf(out, "No number of machines like this one is enough: a part "
@@ -306,7 +304,6 @@ char *mtlm_advice(const struct mtlm_options *options,
     /* A checkpoint has its own number of layers. */
     if (!options->options_path && fewer_layers(&free_wish, &same, &choice)) {
         c.ranks = same.ranks;
-        c.machines = 1;
         c.layers = free_wish.config.model.num_layers;
         c.batch = SMALL_BATCH;
         fprintf(out, "With fewer layers it fits here:\n  ");

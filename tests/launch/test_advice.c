@@ -31,9 +31,10 @@ static char *command_after(const char *advice, const char *begin, int *ranks)
 
     assert_non_null(line);
     line = strchr(line, '\n') + 1;
-    run = strstr(line, "run -n "); /* mpirun or mtlm-run */
-    *ranks =
-        run && run < strchrnul(line, '\n') ? atoi(run + strlen("run -n ")) : 1;
+    run = strstr(line, "mtlm-run -n ");
+    *ranks = run && run < strchrnul(line, '\n')
+                 ? atoi(run + strlen("mtlm-run -n "))
+                 : 1;
     run = strstr(line, "mtlm-dag ") + strlen("mtlm-dag ");
     return strndup(run, strcspn(run, "\n"));
 }
@@ -398,6 +399,26 @@ static void test_advice_counts_the_gpus_of_machines(void **state)
     free(advice);
 }
 
+/* The ranks of two machines do not move to one, which has no memory for all. */
+static void test_advice_keeps_the_machines(void **state)
+{
+    const struct mtlm_hosts hosts = {
+        .ranks = 4, .per_host = 2, .available = 22 * GIB};
+    struct mtlm_wish wish;
+    char *advice;
+
+    (void) state;
+    accepts("--model bert-3.9b");
+    wish = mtlm_layout_choice_wish(&options, 1);
+    advice = mtlm_advice(&options, &wish, &hosts, 4);
+    assert_non_null(strstr(advice, "With fewer layers it fits here:\n"
+                                   "  mtlm-run -n 4 --hostfile HOSTS "
+                                   "--map-by ppr:2:node mtlm-dag --model "
+                                   "bert-3.9b --num-layers 4 "));
+    assert_null(strstr(advice, "mpirun"));
+    free(advice);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -413,6 +434,7 @@ int main(void)
         cmocka_unit_test(test_advice_where_little_fits),
         cmocka_unit_test(test_auto_uses_memory_beside_gpus),
         cmocka_unit_test(test_advice_counts_the_gpus_of_machines),
+        cmocka_unit_test(test_advice_keeps_the_machines),
     };
 
     return cmocka_run_group_tests(tests, parse_setup, parse_teardown);

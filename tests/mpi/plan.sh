@@ -177,7 +177,7 @@ cut=(--model gpt2-345m --hidden-size 256 --num-attention-heads 4
     mv cut.err err
     exit $failures
 ) || fail "${cut[*]}"
-[ "$(grep -c '^  m[a-z-]*run -n ' err)" -eq 2 ] || fail "no two commands: $(cat err)"
+[ "$(grep -c '^  mtlm-run -n ' err)" -eq 2 ] || fail "no two commands: $(cat err)"
 # What each of its ranks would take adds up to what is said to be needed.
 awk '/ needs [0-9.]* GiB/ { for (i = 1; i < NF; i++) if ($i == "needs") need = $(i + 1) }
     /^[0-9]/ && NF == 12 { sum += $10; n++ }
