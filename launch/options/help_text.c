@@ -10,7 +10,7 @@
 #include "runtime/base/exit_code.h"
 #include "runtime/base/memory.h"
 
-enum { WIDTH = 79, NAMES = 2, TEXTS = 30 };
+enum { WIDTH = 79, NAMES = 2, CODES = 7, TEXTS = 30 };
 
 static const char begin[] =
     "Usage: mtlm-dag [OPTION...]\n"
@@ -113,7 +113,8 @@ void mtlm_help_text_print(FILE *out)
         print_option(o, out);
     }
     fputs("\nExit status:\n", out);
-#define EXIT(name, code, meaning) fprintf(out, "  %-4d %s\n", code, meaning);
+#define EXIT(name, code, meaning)                                              \
+    wrap(meaning, fprintf(out, "  %-4d ", code), CODES, out);
     MTLM_EXIT_LIST(EXIT)
 #undef EXIT
     fputs(end, out);

@@ -12,7 +12,8 @@
     EXIT(RESOURCE, 6, "not enough memory, or a size beyond a limit")           \
     EXIT(PEER, 7, "a peer was lost or hung, or a library call failed")         \
     EXIT(INTERRUPTED, 75,                                                      \
-         "stopped by a signal between two iterations, or a text by SIGUSR1")
+         "stopped by a signal between two iterations or in a validation, "     \
+         "or a text by SIGUSR1")
 
 enum mtlm_exit {
 #define EXIT(name, code, meaning) MTLM_EXIT_##name = code,

@@ -348,6 +348,7 @@ static void test_an_option_is_called_as_its_name(void **state)
 
 static void test_help_names_every_option(void **state)
 {
+    const char *exits;
     char *text = NULL;
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
@@ -362,7 +363,14 @@ static void test_help_names_every_option(void **state)
         assert_non_null(strstr(text, name));
     }
     assert_non_null(strstr(text, "\nExamples:"));
-    assert_non_null(strstr(text, "\nExit status:"));
+    exits = strstr(text, "\nExit status:");
+    assert_non_null(exits);
+    assert_non_null(strstr(exits, " or in a validation, or "));
+    /* Nor are these lines wider than a terminal. */
+    for (const char *line = exits; *line; line += *line == '\n') {
+        assert_true(strcspn(line, "\n") < 80);
+        line += strcspn(line, "\n");
+    }
     free(text);
 }
 
