@@ -45,7 +45,7 @@ const struct mtlm_task_entry mtlm_task_lambada = {
         "  mtlm-dag --load DIR --task lambada --strict-lambada \\\n"
         "      --valid-data lambada_test.jsonl\n"
         "  mtlm-convert --input gpt2 --output imported    # other weights\n"
-        "  mpirun -n 2 mtlm-dag --load imported --task lambada "
+        "  mtlm-run -n 2 mtlm-dag --load imported --task lambada "
         "--strict-lambada \\\n"
         "      --valid-data lambada_test.jsonl \\\n"
         "      --vocab-file vocab.json --merge-file merges.txt \\\n"

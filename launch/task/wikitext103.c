@@ -63,7 +63,7 @@ const struct mtlm_task_entry mtlm_task_wikitext103 = {
         "  mtlm-dag --load DIR --task wikitext103 \\\n"
         "      --valid-data wikitext-103/wiki.test.tokens\n"
         "  mtlm-convert --input gpt2 --output imported    # other weights\n"
-        "  mpirun -n 2 mtlm-dag --load imported --task wikitext103 \\\n"
+        "  mtlm-run -n 2 mtlm-dag --load imported --task wikitext103 \\\n"
         "      --valid-data wikitext-103/wiki.test.tokens \\\n"
         "      --vocab-file vocab.json --merge-file merges.txt \\\n"
         "      --micro-batch-size 8 --pipeline-model-parallel-size 2\n",

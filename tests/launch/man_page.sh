@@ -50,7 +50,7 @@ differ "EXIT STATUS of $page differs from runtime/base/exit_code.h" list page
 
 # Options named anywhere; these are other programs'.
 sed 's/\\-/-/g' "$page" | grep -o -e '--[a-z][a-z0-9-]*' | sort -u \
-    | grep -vx -e --bind-to -e --input -e --output-prefix -e --split-sentences \
+    | grep -vx -e --input -e --output-prefix -e --split-sentences \
     >"$work/have"
 awk -F'\t' '$1 == "option" { print "--" $2 }' <<<"$table" | sort -u \
     >"$work/want"
