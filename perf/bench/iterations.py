@@ -11,6 +11,7 @@ from bench import programs, report, sleeping
 from bench.ours import Failure
 
 GIB = 2**30
+RESOURCE = 6  # the exit code of a job that needs more memory than there is
 # Sets of rows, in the order of the page.
 SETS = (
     "2019",
@@ -127,10 +128,15 @@ def options(row):
     return words
 
 
+class TooLarge(Failure):
+    """The job needs more memory than a device has."""
+
+
 def simulate(ours, words, policy=None, limit=None):
     """What --simulate predicts with these options: {seconds, of an iteration;
     memory, bytes of the fullest device; room, bytes of a device; text}.  After
-    `limit` seconds: subprocess.TimeoutExpired."""
+    `limit` seconds: subprocess.TimeoutExpired.  A job that needs more memory
+    than a device has: TooLarge."""
     with tempfile.TemporaryDirectory() as work:
         path = os.path.join(work, "metrics.json")
         done = programs.run(
@@ -138,6 +144,8 @@ def simulate(ours, words, policy=None, limit=None):
             sleeping.environment(policy),
             limit,
         )
+        if done.returncode == RESOURCE:
+            raise TooLarge(done.stderr.strip())
         if done.returncode:
             raise Failure(done.stderr.strip())
         with open(path, encoding="utf-8") as file:

@@ -89,18 +89,42 @@ class Sources(unittest.TestCase):
     def test_auto_has_devices_of_the_published_memory(self):
         auto = script.Step("zero bubble", "auto", ("--schedule", "auto"))
 
-        def answer(*_, cluster):
+        def answer(_ours, words, *_):
+            self.assertNotIn("--ignore-memory", words)
+            cluster = words[words.index("--simulate") + 1]
             with open(cluster, encoding="utf-8") as file:
                 (line,) = (l for l in file if l.startswith("memory_gb ="))
             self.assertAlmostEqual(
                 float(line.split("=")[1]), script.ROOM * 55 * GIB / 1e9, 5
             )
-            return {"seconds": 2, "memory": 55 * GIB, "text": ""}
+            return {"seconds": 2, "memory": memory, "text": text}
 
         row = script.row_of("175B on 64")
-        with mock.patch.object(script, "simulate", side_effect=answer) as ask:
-            found = script.simulate_within(None, row, auto, 9, 55 * GIB)
-        self.assertEqual((found["seconds"], ask.call_count), (2, 1))
+        text = "schedule auto: 2 virtual stages, --window 2 --act-mem 9000000000\n"
+        for memory, times in ((55 * GIB, 1), (50 * GIB, 2)):
+            with mock.patch.object(
+                script.iterations, "simulate", side_effect=answer
+            ) as ask:
+                found = script.simulate_within(None, row, auto, 9, 55 * GIB)
+            self.assertEqual((found["seconds"], ask.call_count), (2, times))
+
+    def test_auto_that_does_not_fit_is_left_out(self):
+        auto = script.Step("zero bubble", "auto", ("--schedule", "auto"))
+        text = "schedule auto: 2 virtual stages, --window 2 --act-mem 9000000000\n"
+        first = {"seconds": 3, "memory": 50 * GIB, "text": text}
+        none = script.iterations.TooLarge("needs more")
+        row = script.row_of("175B on 64")
+        for answers, wanted in (([none], None), ([first, none], first)):
+            with mock.patch.object(script, "simulate", side_effect=answers):
+                found = script.simulate_within(None, row, auto, 9, 55 * GIB)
+            self.assertEqual(found, wanted)
+
+    def test_other_steps_have_any_memory(self):
+        one = script.Step("overlap", "", ("--schedule", "zb-h1"))
+        row = script.row_of("175B on 64")
+        with mock.patch.object(script.iterations, "simulate") as ask:
+            script.simulate_within(None, row, one, 9, 55 * GIB)
+        self.assertIn("--ignore-memory", ask.call_args.args[1])
 
     def test_auto_may_use_the_memory_of_published_code(self):
         auto = script.Step("zero bubble", "auto", ("--schedule", "auto"))
@@ -132,6 +156,14 @@ class Sources(unittest.TestCase):
 
 
 class Predictions(unittest.TestCase):
+    def test_a_job_that_does_not_fit_is_told_from_failures(self):
+        ours, row = script.Ours(build), script.row_of("8.7B on 8")
+        words = script.iterations.options(row)
+        words.remove("--ignore-memory")
+        with script.devices_of(row, 1e9) as cluster:
+            with self.assertRaises(script.iterations.TooLarge):
+                script.iterations.simulate(ours, ["--simulate", cluster, *words])
+
     def test_nothing_of_ours_is_the_published_code(self):
         ours, row = script.Ours(build), script.row_of("8.7B on 8")
         first = script.steps_of(row)[0]
