@@ -276,6 +276,8 @@ static int check_rows(const struct mtlm_wish *wish,
                       const struct mtlm_choice *choice, struct mtlm_error *err)
 {
     const struct mtlm_program_config config = mtlm_choice_config(wish, choice);
+    /* One part has all rows of a sample. */
+    const bool whole = config.model.seq_length % choice->tp == 0;
 
     if (mtlm_stage_rows_fit(&config))
         return 0;
@@ -283,9 +285,10 @@ static int check_rows(const struct mtlm_wish *wish,
         err, MTLM_EXIT_USAGE,
         "--sequence-parallel: --tensor-model-parallel-size %d does not divide "
         "the rows of every part of a sample, --seq-length %" PRId64
-        " in %d part%s; give another --seq-length or --row-parts",
+        " in %d part%s; give another --seq-length%s",
         choice->tp, config.model.seq_length, mtlm_stage_parts(&config),
-        mtlm_stage_parts(&config) > 1 ? "s" : "");
+        mtlm_stage_parts(&config) > 1 ? "s" : "",
+        whole ? " or --row-parts" : "");
 }
 
 int mtlm_layout_choice_make(const struct mtlm_options *options,

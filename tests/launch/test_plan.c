@@ -101,6 +101,45 @@ static void test_ranks_that_cannot_share_are_refused(void **state)
     assert_non_null(strstr(error.text, "mpirun -n 6"));
 }
 
+/* Other parts help only where one part, of all rows, can be shared. */
+static void test_rows_that_cannot_be_shared_are_refused(void **state)
+{
+    static const struct {
+        const char *line, *text;
+    } cases[] = {
+        {"--seq-length 63", "--seq-length 63 in 1 part; give another "
+                            "--seq-length"},
+        {"--seq-length 63 --row-parts 2", "--seq-length 63 in 2 parts; give "
+                                          "another --seq-length"},
+        {"--seq-length 8 --row-parts 8", "--seq-length 8 in 8 parts; give "
+                                         "another --seq-length or "
+                                         "--row-parts"}};
+    const struct mtlm_hosts hosts = {
+        .ranks = 2, .per_host = 2, .available = 4 * GIB};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *line = mtlm_sprintf("--model gpt-tiny --sequence-parallel "
+                                  "--tensor-model-parallel-size 2 %s",
+                                  cases[i].line);
+        struct mtlm_choice choice;
+        struct mtlm_wish wish;
+        const char *text;
+
+        accepts(line);
+        wish = mtlm_layout_choice_wish(&options, 1);
+        assert_int_equal(mtlm_layout_choice_make(&options, &wish, &hosts,
+                                                 &choice, NULL, &error),
+                         -1);
+        assert_int_equal(error.code, MTLM_EXIT_USAGE);
+        text = strstr(error.text, "of every part of a sample, ");
+        assert_non_null(text);
+        assert_string_equal(text + strlen("of every part of a sample, "),
+                            cases[i].text);
+        free(line);
+    }
+}
+
 static void test_what_does_not_fit_is_said_with_its_numbers(void **state)
 {
     struct mtlm_hosts hosts = {.ranks = 2, .per_host = 2, .available = 4 * GIB};
@@ -227,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_a_chosen_layout_is_not_written_down_as_given),
         cmocka_unit_test(test_the_preset_s_micro_batch_gives_way),
         cmocka_unit_test(test_ranks_that_cannot_share_are_refused),
+        cmocka_unit_test(test_rows_that_cannot_be_shared_are_refused),
         cmocka_unit_test(test_each_rank_needs_room_on_its_own_gpu),
         cmocka_unit_test(test_a_gpu_that_is_too_small_or_full_is_said),
         cmocka_unit_test(test_what_does_not_fit_is_said_with_its_numbers),
