@@ -8,6 +8,7 @@
 #include "graph/predict/cost.h"
 #include "graph/predict/published_memory.h"
 #include "launch/simulate/prediction.h"
+#include "launch/simulate/simulate_offload.h"
 
 /* Sets FLOPs, FLOP/s and utilisation. */
 static void count_flops(struct mtlm_prediction *p,
@@ -72,19 +73,22 @@ static double plan_ranks(struct mtlm_prediction *p,
     return again;
 }
 
-/* Ranks that share the memory of a host need it together. */
+/* Ranks that share the memory of a host need it together.  The host has
+ * memory_gb for each, even if --ignore-memory lets the job take more. */
 static void plan_host(struct mtlm_prediction *p,
                       const struct mtlm_folded_run *run,
                       const struct mtlm_hosts *hosts)
 {
+    const double host = mtlm_simulate_offload_host_bytes(hosts, p->limit_bytes);
+
     if (hosts->gpus)
         return;
     p->memory_bytes = mtlm_folded_run_host_memory(run, hosts->per_host);
     p->fullest = -1;
-    if (isinf(hosts->available)) /* by --ignore-memory, or limit_bytes is 0 */
-        p->limit_bytes *= fmin(hosts->ranks, hosts->per_host);
+    if (host > 0)
+        p->limit_bytes = fmin(host, hosts->available);
     else
-        p->limit_bytes = hosts->available;
+        p->limit_bytes = isinf(hosts->available) ? 0 : hosts->available;
 }
 
 /* Sets what the memory of published code is made of. */

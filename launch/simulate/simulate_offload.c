@@ -8,20 +8,25 @@
 #include "launch/plan/offload_choice.h"
 #include "launch/simulate/simulate_offload.h"
 
+double mtlm_simulate_offload_host_bytes(const struct mtlm_hosts *hosts,
+                                        double each)
+{
+    return each * fmin(hosts->ranks, hosts->per_host);
+}
+
 /* Returns the same hosts, whose ranks share memory and disk. */
 static struct mtlm_hosts hosts_of_cpus(const struct mtlm_hosts *hosts,
                                        const struct mtlm_options *options,
                                        const struct mtlm_cluster *cluster)
 {
     const bool limited = cluster->memory_bytes > 0 && !options->ignore_memory;
+    const double host =
+        mtlm_simulate_offload_host_bytes(hosts, cluster->memory_bytes);
 
-    return (struct mtlm_hosts){
-        .ranks = hosts->ranks,
-        .per_host = hosts->per_host,
-        .available = limited ? cluster->memory_bytes
-                                   * fmin(hosts->ranks, hosts->per_host)
-                             : INFINITY,
-        .disk = INFINITY};
+    return (struct mtlm_hosts){.ranks = hosts->ranks,
+                               .per_host = hosts->per_host,
+                               .available = limited ? host : INFINITY,
+                               .disk = INFINITY};
 }
 
 /* Returns whether --offload auto has no reason to look at a disk. */

@@ -20,4 +20,8 @@ int mtlm_simulate_offload(struct mtlm_options *options, struct mtlm_wish *wish,
                           struct mtlm_hosts *hosts, struct mtlm_choice *choice,
                           struct mtlm_error *err);
 
+/* Returns the bytes that the ranks of a host share, `each` per rank. */
+double mtlm_simulate_offload_host_bytes(const struct mtlm_hosts *hosts,
+                                        double each);
+
 #endif /* MTLM_SIMULATE_OFFLOAD_H */

@@ -227,6 +227,44 @@ static void test_ignored_memory_is_still_told(void **state)
     free(text);
 }
 
+/* offload-memory of a configuration file, which stands beside any --offload,
+ * adds no memory to a host. */
+static void test_ignored_memory_is_that_of_the_host(void **state)
+{
+    static const struct {
+        double memory_gb;
+        const char *offload_memory;
+        double limit;
+    } cases[] = {{.001, "1e9", 2e6}, {1, "15e8", 1.5e9}};
+    char config[] = "/tmp/mtlm-config.XXXXXX";
+    const int fd = mkstemp(config);
+    char *line = mtlm_sprintf(JOB "--pipeline-model-parallel-size 2 "
+                                  "--offload all --ignore-memory --config %s",
+                              config);
+
+    (void) state;
+    assert_true(fd >= 0);
+    close(fd);
+    for (size_t i = 0; i < 2; i++) {
+        char *text = mtlm_sprintf("memory_gb = %g\n[disk]\nread_gb_per_s = 1\n"
+                                  "write_gb_per_s = 1\n",
+                                  cases[i].memory_gb);
+        FILE *out = fopen(config, "w");
+        json_t *n;
+
+        assert_non_null(out);
+        fprintf(out, "offload-memory = %s\n", cases[i].offload_memory);
+        fclose(out);
+        describe(text);
+        n = numbers_on(cluster_file, line);
+        near(number(n, "memory_limit_bytes"), cases[i].limit, 1e-9);
+        json_decref(n);
+        free(text);
+    }
+    unlink(config);
+    free(line);
+}
+
 /* All loads and stores stand in the files, one at a time, and workers wait for
  * the disk. */
 static void test_a_trace_has_the_disk(void **state)
@@ -273,6 +311,7 @@ int main(void)
         cmocka_unit_test(test_what_has_no_model_is_refused),
         cmocka_unit_test(test_the_table_says_all),
         cmocka_unit_test(test_ignored_memory_is_still_told),
+        cmocka_unit_test(test_ignored_memory_is_that_of_the_host),
         DIR_TEST(test_a_trace_has_the_disk),
     };
 
