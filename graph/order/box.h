@@ -10,7 +10,8 @@
 #include "graph/layout.h"
 #include "runtime/machine/recorder.h"
 
-/* A box.  Boxes have numbers from 0, by stage, microbatch, phase and piece. */
+/* A box.  Boxes have numbers from 0, by stage, microbatch, phase and piece.
+ * Numbers are int: only a pipeline of at most INT_MAX boxes has them. */
 struct mtlm_box {
     enum mtlm_phase phase; /* F, B or W */
     int stage, microbatch;
@@ -35,7 +36,8 @@ struct mtlm_boxes {
     const double *memory;
 };
 
-/* Returns the number of boxes: stages * m * (2 + pieces). */
+/* Returns the number of boxes: stages * m * (2 + pieces), which may be more
+ * than INT_MAX. */
 int64_t mtlm_boxes_count(const struct mtlm_boxes *boxes);
 
 /* Returns the number of the box. */

@@ -79,10 +79,10 @@ static bool shorten(struct mtlm_evaluate *pipeline)
 {
     const struct mtlm_layout *layout = pipeline->layout;
     const int m = pipeline->microbatches;
-    const int passes = mtlm_layout_stages(layout) * m;
+    const int64_t passes = (int64_t) mtlm_layout_stages(layout) * m;
 
     if (passes <= MANY_TASKS)
-        return (int64_t) passes * pipeline->pieces >= MANY_TASKS;
+        return passes * pipeline->pieces >= MANY_TASKS;
     pipeline->pieces = pipeline->steps = 1;
     pipeline->microbatches = fmin(m, ENOUGH * mtlm_layout_pipeline(layout));
     return true;

@@ -44,6 +44,20 @@ static void test_many_microbatches_get_the_schedule_of_few(void **state)
     assert_true(many.window > 0 && many.act_mem > 0);
 }
 
+/* 2^31 passes are more than an int counts, and still get few microbatches. */
+static void test_all_passes_are_counted(void **state)
+{
+    struct mtlm_program_config config = small_config(1, 4, 16777216);
+
+    (void) state;
+    config.model.num_layers = 128;
+    config.layout.virtual_stages = 32;
+    config.schedule = mtlm_schedule_find("auto");
+    mtlm_search_schedule(&config, MTLM_KINDS_GIVEN,
+                         &(struct mtlm_stage_cost){0});
+    assert_true(config.window > 0 && config.act_mem > 0);
+}
+
 /* ---- schedules ---- */
 
 static const struct mtlm_stage_cost no_machine = {0};
@@ -194,6 +208,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_many_microbatches_get_the_schedule_of_few),
+        cmocka_unit_test(test_all_passes_are_counted),
         cmocka_unit_test(test_auto_is_no_longer_than_zb_v),
         cmocka_unit_test(test_windows_of_1f1b_are_tried),
         cmocka_unit_test(test_uneven_stages_have_the_memory_of_their_1f1b),
