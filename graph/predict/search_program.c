@@ -398,17 +398,21 @@ static void evaluate_all(const struct program_search *s,
 }
 
 /* Sets the seconds of what the search began with, as nothing fits.  begun: of
- * the first microbatches. */
+ * the first microbatches.  windows: evaluated with all if the search is
+ * whole. */
 static void evaluate_begun(const struct program_search *s,
                            const struct mtlm_program_config *config,
-                           double begun, struct mtlm_found_order *found)
+                           double begun, const struct mtlm_found_order *windows,
+                           struct mtlm_found_order *found)
 {
     const struct program_search whole = search_of_all(s, config);
 
-    if (s->search->whole && s->microbatches < config->microbatches)
-        evaluate_choice(&whole, config, true, found);
-    else
+    if (!s->search->whole || s->microbatches == config->microbatches)
         found->seconds = begun;
+    else if (found->order.ranks == 0)
+        found->seconds = windows->seconds;
+    else
+        evaluate_choice(&whole, config, true, found);
 }
 
 /* Sets the choice in config and *found: the shortest of both kinds, or what the
@@ -444,7 +448,7 @@ static void choose(struct program_search *s, struct mtlm_program_config *config,
     config->window = best[chosen].window;
     config->act_mem = best[chosen].act_mem;
     if (found->seconds == INFINITY)
-        evaluate_begun(s, config, begun, found);
+        evaluate_begun(s, config, begun, windows, found);
 }
 
 void mtlm_search_program(const struct mtlm_search_program *search,

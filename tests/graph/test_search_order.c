@@ -433,27 +433,43 @@ static void test_windows_that_fit_replace_a_longer_order(void **state)
     }
 }
 
-/* A fifth more microbatches than a search evaluates: the seconds are those of
- * all of them where another search's are compared. */
+/* A fifth more microbatches than a search evaluates, in the memory of eight
+ * microbatches, of one, and of a half, which nothing fits into.  A microbatch
+ * takes 3 s at least, and 9 s in an order without overlap.  The seconds are
+ * those of all microbatches where another search's are compared. */
 static void test_seconds_to_compare_are_of_all_microbatches(void **state)
 {
+    static const struct {
+        double memory, least; /* seconds of a microbatch */
+        bool ordered, fits;
+    } cases[] = {{4, 2.9, false, true},
+                 {.5, 2.9, false, false},
+                 {.25, 8.9, true, false}};
     const struct mtlm_search_program search = {
         .machine = &timed_machine, .kinds = NO_KIND, .whole = true};
-    struct mtlm_program_config config = small_config(1, 4, 8);
-    struct mtlm_found_order windows, found = {0};
 
     (void) state;
-    config.schedule = mtlm_schedule_find("auto");
-    config.microbatches =
-        1.2 * MTLM_MANY_NODES / mtlm_pipeline_programs_nodes(&config);
-    config.act_mem = 4 * search_scene_two(&config);
-    windows = (struct mtlm_found_order){.follow = MTLM_FOLLOW_WINDOWS,
-                                        .schedule = config.schedule,
-                                        .layout = config.layout};
-    mtlm_search_program(&search, &config, &windows, &found);
-    assert_int_equal(found.order.ranks, 0);
-    assert_true(found.seconds > 2.9 * config.microbatches);
-    assert_float_equal(found.seconds, windows.seconds, 0);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct mtlm_program_config config = small_config(1, 4, 8);
+        struct mtlm_found_order windows, found = {0};
+
+        config.schedule = mtlm_schedule_find("auto");
+        config.microbatches =
+            1.2 * MTLM_MANY_NODES / mtlm_pipeline_programs_nodes(&config);
+        config.act_mem = cases[i].memory * search_scene_two(&config);
+        windows = (struct mtlm_found_order){.follow = MTLM_FOLLOW_WINDOWS,
+                                            .schedule = config.schedule,
+                                            .layout = config.layout};
+        if (cases[i].ordered)
+            found = one_by_one(&config);
+        mtlm_search_program(&search, &config, &windows, &found);
+        assert_int_equal(found.order.ranks, cases[i].ordered ? 4 : 0);
+        assert_int_equal(found.too_large, !cases[i].fits);
+        assert_true(found.seconds > cases[i].least * config.microbatches);
+        if (!cases[i].ordered)
+            assert_float_equal(found.seconds, windows.seconds, 0);
+        mtlm_found_order_free(&found);
+    }
 }
 
 int main(void)
