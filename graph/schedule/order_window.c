@@ -23,14 +23,11 @@ struct slot_need {
     int number;
 };
 
-/* Of equal begins, the shortest comes first: an empty one meets no later one.
- */
 static int by_begin(const void *a, const void *b)
 {
     const struct slot_need *x = a, *y = b;
-    const int order = mtlm_compare_real(x->begin, y->begin);
 
-    return order != 0 ? order : mtlm_compare_real(x->end, y->end);
+    return mtlm_compare_real(x->begin, y->begin);
 }
 
 /* Returns one more than the greatest difference sign * (j - i) of microbatches

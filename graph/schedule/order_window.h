@@ -8,8 +8,8 @@
 #include "graph/schedule/window.h"
 
 /* Returns the length of a ring for n microbatches.  Microbatch i needs its slot
- * from begin[i] to end[i].  Microbatches that need slots at the same time then
- * have different slots, by number modulo the length. */
+ * from begin[i] to end[i] > begin[i].  Microbatches that need slots at the same
+ * time then have different slots, by number modulo the length. */
 int mtlm_order_window_slots(const double *begin, const double *end, int n);
 
 /* Sets window[stages] from a walk that ended.  Every box of the walk takes

@@ -129,8 +129,9 @@ static void test_any_two_that_meet_have_slots(void **state)
 }
 
 /* Each microbatch meets the next three.  Two change places: the first of them
- * meets four.  Counting pairs would take hours. */
-static void test_one_descent_of_many_takes_no_pairs(void **state)
+ * meets the fourth behind it, too.  There are so many that a count of all pairs
+ * would take minutes. */
+static void test_a_change_of_places_takes_one_slot_more(void **state)
 {
     enum { N = 1000000, HERE = N / 2 };
     double *begin = mtlm_calloc(2 * N, sizeof(*begin)), *end = begin + N;
@@ -151,7 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_windows_and_idle_share_of_files),
         cmocka_unit_test(test_any_two_that_meet_have_slots),
-        cmocka_unit_test(test_one_descent_of_many_takes_no_pairs),
+        cmocka_unit_test(test_a_change_of_places_takes_one_slot_more),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
