@@ -8,8 +8,7 @@
 
 #include "config.h"
 
-#include <math.h>
-
+#include "codelets/greatest.h"
 #include "codelets/infer.h"
 #include "codelets/value.h"
 #include "codelets/xent.h"
@@ -27,20 +26,6 @@ static int accuracy_infer(struct mtlm_call *call, struct mtlm_error *err)
                    || mtlm_xent_expect_loss(call, XA_LOSS, err)
                ? -1
                : 0;
-}
-
-/* Returns the index of the greatest logit; of equal logits, the first; -1 if
- * one is a NaN. */
-static int64_t find_greatest(const mtlm_real *logits, int64_t n)
-{
-    int64_t best = 0;
-
-    for (int64_t i = 0; i < n; i++)
-        if (isnan(logits[i]))
-            return -1;
-        else if (logits[i] > logits[best])
-            best = i;
-    return best;
 }
 
 /* Returns memory for n logits of 16 bit as mtlm_real. */
@@ -64,7 +49,7 @@ static void accuracy_cpu(void *const ptr[], const struct mtlm_call *call,
     double *loss = ptr[XA_LOSS], total = 0;
 
     for (int64_t r = 0; r < rows; r++)
-        if (find_greatest(
+        if (mtlm_greatest(
                 mtlm_value_get(call->value, ptr[XA_LOGITS], r * cols, n, wide),
                 n)
             == labels[r])

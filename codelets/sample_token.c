@@ -15,6 +15,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "codelets/greatest.h"
 #include "codelets/infer.h"
 #include "runtime/base/philox.h"
 
@@ -24,20 +25,6 @@ static int sample_token_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     call->shape[TOKEN] = MTLM_SHAPE(1, 1);
     return mtlm_infer_expect_rank(call, LOGITS, "logits", 3, err);
-}
-
-/* Returns the first of the greatest logits, or -1 if one is NaN. */
-static int32_t find_greatest(const mtlm_real *logits, int64_t n)
-{
-    int32_t best = 0;
-
-    for (int64_t i = 0; i < n; i++) {
-        if (isnan(logits[i]))
-            return -1;
-        if (logits[i] > logits[best])
-            best = (int32_t) i;
-    }
-    return best;
 }
 
 struct candidate {
@@ -129,13 +116,13 @@ static void sample_token_cpu(void *const ptr[], const struct mtlm_call *call,
     const int64_t top_k = call->attr.sampling.top_k;
     const double t = call->attr.sampling.temperature;
     const double top_p = call->attr.sampling.top_p;
-    const int32_t greatest = find_greatest(logits, n);
+    const int64_t greatest = mtlm_greatest(logits, n);
     int32_t *token = ptr[TOKEN];
     struct candidate *candidate, *kept;
     int64_t n_kept = n;
     double left;
 
-    *token = greatest;
+    *token = (int32_t) greatest;
     if (t == 0 || greatest < 0)
         return;
     kept = candidate =
