@@ -150,7 +150,7 @@ int mtlm_options_task_prepare(struct mtlm_options *options,
     if (mtlm_options_finetunes(options))
         return mtlm_options_finetune_prepare(options, err);
     if (check_contradictions(options, err) < 0
-        || mtlm_options_task_files_take_one(options, err) < 0
+        || mtlm_options_task_files_check_one(options, err) < 0
         || refuse_outputs(options, err) < 0)
         return -1;
     options->eval_only = true;

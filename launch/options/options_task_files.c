@@ -29,8 +29,8 @@ int mtlm_options_task_files_check(const struct mtlm_options *options,
     return rc;
 }
 
-int mtlm_options_task_files_take_one(struct mtlm_options *options,
-                                     struct mtlm_error *err)
+int mtlm_options_task_files_check_one(const struct mtlm_options *options,
+                                      struct mtlm_error *err)
 {
     struct mtlm_blend_list list;
     int rc = 0;
@@ -40,15 +40,11 @@ int mtlm_options_task_files_take_one(struct mtlm_options *options,
                                  err)
                < 0)
         return -1;
-    if (list.n == 1) {
-        free(options->valid_data);
-        options->valid_data = mtlm_strdup(list.prefix[0]);
-    } else {
+    if (list.n > 1)
         rc = mtlm_error_set(err, MTLM_EXIT_USAGE,
                             "--task %s takes one file in --valid-data, found "
                             "%d",
                             options->task->name, list.n);
-    }
     mtlm_blend_list_free(&list);
     return rc;
 }

@@ -11,9 +11,9 @@ int mtlm_options_task_files_check(const struct mtlm_options *options,
                                   enum mtlm_option_id option,
                                   struct mtlm_error *err);
 
-/* Sets options->valid_data to the path of its one file, without blanks around
- * it.  -1 and MTLM_EXIT_USAGE: there are several files, or weights. */
-int mtlm_options_task_files_take_one(struct mtlm_options *options,
-                                     struct mtlm_error *err);
+/* Refuses several files in --valid-data, and weights.  -1 and MTLM_EXIT_USAGE.
+ */
+int mtlm_options_task_files_check_one(const struct mtlm_options *options,
+                                      struct mtlm_error *err);
 
 #endif /* MTLM_OPTIONS_TASK_FILES_H */

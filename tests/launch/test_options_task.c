@@ -71,18 +71,6 @@ static void test_a_window_holds_the_overlap(void **state)
             "1048576");
 }
 
-static void test_blanks_around_the_file_do_not_count(void **state)
-{
-    char *argv[] = {"mtlm-dag", "--valid-data", " some ", "--model", "gpt-tiny",
-                    "--load",   "nowhere",      "--task", "lambada"};
-    const int argc = sizeof(argv) / sizeof(argv[0]);
-
-    (void) state;
-    mtlm_options_free(&options);
-    assert_int_equal(mtlm_options_parse(&options, argc, argv, &error), 0);
-    assert_string_equal(options.valid_data, "some");
-}
-
 static void test_contradictions_are_refused(void **state)
 {
     (void) state;
@@ -205,7 +193,6 @@ int main(void)
         cmocka_unit_test(test_names_may_be_in_capitals),
         cmocka_unit_test(test_what_a_training_needs_is_dropped),
         cmocka_unit_test(test_a_window_holds_the_overlap),
-        cmocka_unit_test(test_blanks_around_the_file_do_not_count),
         cmocka_unit_test(test_contradictions_are_refused),
         cmocka_unit_test(test_options_of_tasks_need_one),
         cmocka_unit_test(test_each_task_has_help),
