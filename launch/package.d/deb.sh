@@ -37,7 +37,7 @@ deb_dist() {
     local log=$1 work
     DEB_WORK=$(mktemp -d "$CACHE/package.XXXXXX")
     work=$DEB_WORK
-    trap 'step_quiet; rm -rf "$DEB_WORK"' EXIT
+    at_end 'rm -rf "$DEB_WORK"'
     mkdir -p "$work/starpu/lib/pkgconfig"
     printf '%s\n' "prefix=$work/starpu" 'libdir=${prefix}/lib' 'Name: starpu' \
         'Description: for make dist alone' 'Version: 1.4' \

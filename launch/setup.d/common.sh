@@ -158,9 +158,12 @@ step() {
     local text=$1 log=$2 start=$SECONDS rc=0
     shift 2
     printf '  %s ...\n' "$text"
-    # It must not hold the locks of the script (descriptors 8 and 9).
+    # It must not hold the locks of the script (descriptors 8 and 9), nor have its
+    # trap: one that is killed as soon as it starts would run the trap.
+    trap - EXIT
     step_ticker "$text" "$start" 8>&- 9>&- &
     TICKER=$!
+    at_end "$AT_END"
     printf '\n== %s: %s\n' "$text" "$*" >>"$log"
     "$@" >>"$log" 2>&1 </dev/null || rc=$?
     step_quiet
@@ -194,7 +197,13 @@ step_quiet() {
         TICKER=
     fi
 }
-trap step_quiet EXIT
+
+# at_end COMMAND: what the script does last, behind step_quiet.
+at_end() {
+    AT_END=$1
+    trap 'step_quiet; eval "$AT_END"' EXIT
+}
+at_end :
 
 # Runs a command as root: directly, or through sudo.  apt needs to know of a proxy,
 # and sudo drops the variables.

@@ -34,14 +34,14 @@ peers_make() {
         mv "$peers" "$peers.old"
     fi
     rm -rf "$peers"
-    trap 'step_quiet; peers_put_back' EXIT
+    at_end peers_put_back
     step "Python environment" "$log" /usr/bin/python3 -m venv "$peers"
     # shellcheck disable=SC2086 # several words
     STEP_HINT="could not install $PEERS_PINS; see $log" \
         step "PyTorch, transformers, megatron-core" "$log" \
         "$peers/bin/pip" install --quiet $PEERS_PINS
     printf '%s\n' "$PEERS_PINS" >"$peers/.mtlm-pins"
-    trap step_quiet EXIT
+    at_end :
     peers_drop_old || warn "$peers.old is left over"
 }
 
