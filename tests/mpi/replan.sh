@@ -206,8 +206,8 @@ grep -q -- '--replan-after: without effect, the pipeline has one rank' err \
 well 2 "${run[@]}" "${iters[@]}" "${parallel[@]}" --load ck.2 --replan-after 5
 grep -q -- '--replan-after 5: without effect, the run has 2 iterations' err \
     || fail "two iterations: $(cat err)"
-well 2 "${run[@]}" --train-iters 4 "${parallel[@]}" --load ck.2 --replan-after 5
-grep -q -- '--replan-after 5: without effect, the run has 0 iterations' err \
+well 2 "${run[@]}" --train-iters 4 "${parallel[@]}" --load ck.2 --replan-after 3
+grep -q -- '--replan-after 3: without effect, the run has 0 iterations' err \
     || fail "nothing is left: $(cat err)"
 echo 'replan-after = 8' >long.ini
 well 2 "${run[@]}" "${iters[@]}" "${parallel[@]}" --config long.ini

@@ -351,10 +351,6 @@ class Script(unittest.TestCase):
             (["--unit", "nan"], "--unit is milliseconds"),
             (["--keep"], "--keep is for --only and --write"),
             (
-                ["--keep", "--quick", "--only", "zb-h1", "--write", source],
-                "--keep is for --only and --write, without --quick",
-            ),
-            (
                 ["--keep", "--only", "zb-h1", "--write", source],
                 ".*json has no rows to keep",
             ),
