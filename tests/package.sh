@@ -24,7 +24,7 @@ JOB="$JOB --log-format megatron"
 WORK=${1:-}
 if [ -z "$WORK" ]; then
     WORK=$(mktemp -d /var/tmp/mtlm-package.XXXXXX)
-    trap 'step_quiet; rm -rf "$WORK"' EXIT
+    at_end 'rm -rf "$WORK"'
 fi
 mkdir -p "$WORK"
 WORK=$(cd "$WORK" && pwd)

@@ -3,12 +3,10 @@
 #include "config.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "launch/options/option_table.h"
 #include "launch/options/options_task_files.h"
 #include "models/text/blend_list.h"
-#include "runtime/base/memory.h"
 
 int mtlm_options_task_files_check(const struct mtlm_options *options,
                                   enum mtlm_option_id option,

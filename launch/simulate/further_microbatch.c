@@ -1,4 +1,4 @@
-/* Reads the pace of microbatches from a simulation. */
+/* How many microbatches show the pace of an iteration of many. */
 
 #include "config.h"
 
@@ -6,26 +6,21 @@
 
 #include "graph/build/ring.h"
 #include "launch/simulate/further_microbatch.h"
+#include "runtime/base/round_up.h"
 
-/* When the rank of a program works on a microbatch. */
-struct extent {
-    int64_t begin_ns, end_ns;
-};
-
-static struct extent find_extent(const struct mtlm_execution *run, int program,
-                                 int64_t microbatch)
+/* Returns the most, or the least, microbatches that a stage keeps until W. */
+static int64_t kept(const struct mtlm_program_config *config, bool most)
 {
-    struct extent found = {INT64_MAX, INT64_MIN};
+    struct mtlm_window *window = mtlm_ring_windows(config);
+    int64_t found = window[0].w + window[0].q;
 
-    for (int i = 0; i < run->n; i++) {
-        const struct mtlm_executed *x = &run->node[i];
+    for (int k = 1; k < mtlm_layout_stages(&config->layout); k++) {
+        const int64_t n = window[k].w + window[k].q;
 
-        if (x->program != program || x->microbatch != microbatch)
-            continue;
-        found.begin_ns =
-            x->start_ns < found.begin_ns ? x->start_ns : found.begin_ns;
-        found.end_ns = x->end_ns > found.end_ns ? x->end_ns : found.end_ns;
+        if (most ? n > found : n < found)
+            found = n;
     }
+    free(window);
     return found;
 }
 
@@ -35,31 +30,23 @@ bool mtlm_further_microbatch_phased(const struct mtlm_program_config *config,
     const struct mtlm_published_size size = {.p = config->layout.pp,
                                              .v = config->layout.virtual_stages,
                                              .m = config->microbatches};
-    struct mtlm_window *window;
-    bool phased;
 
-    if (published)
-        return published->memory(&size) >= size.m;
-    window = mtlm_ring_windows(config);
-    phased = true;
-    for (int k = 0; k < mtlm_layout_stages(&config->layout); k++)
-        phased = phased && window[k].w >= size.m;
-    free(window);
-    return phased;
+    return (published ? published->memory(&size) : kept(config, false))
+           >= size.m;
 }
 
-double mtlm_further_microbatch_seconds(const struct mtlm_execution *run,
-                                       const struct mtlm_layout *layout,
-                                       int64_t microbatches, bool phased)
+struct mtlm_further_microbatch mtlm_further_microbatch_take(
+    const struct mtlm_program_config *config,
+    const struct mtlm_published *published)
 {
-    const int64_t first = microbatches / 3, last = 2 * microbatches / 3;
-    const int64_t forward = find_extent(run, layout->pp - 1, last).begin_ns
-                            - find_extent(run, layout->pp - 1, first).begin_ns;
-    const double step = 1e-9 / (last - first);
+    enum { LEAST = 64, STEP = 32 };
+    const int64_t p = config->layout.pp;
+    const bool phased = mtlm_further_microbatch_phased(config, published);
+    int64_t less = LEAST > 2 * p ? LEAST : 2 * p;
 
-    if (!phased)
-        return step * forward;
-    return step * layout->virtual_stages
-           * (forward + find_extent(run, 0, last).end_ns
-              - find_extent(run, 0, first).end_ns);
+    if (!phased && !published && kept(config, true) > less)
+        less = kept(config, true);
+    less = mtlm_round_up(less, p);
+    return (struct mtlm_further_microbatch){less,
+                                            less + mtlm_round_up(STEP, p)};
 }

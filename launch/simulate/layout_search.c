@@ -20,13 +20,11 @@
 #include "launch/simulate/simulate_size.h"
 #include "runtime/base/compare.h"
 #include "runtime/base/memory.h"
-#include "runtime/base/round_up.h"
 
 enum { SIMULATED = 24 };
 
-/* Of an iteration of more tasks, so many microbatches are simulated, up to a
- * multiple of 3 p. */
-enum { MANY_TASKS = 300000, FEW_MICROBATCHES = 96 };
+/* Of an iteration of more tasks, only some microbatches are simulated. */
+enum { MANY_TASKS = 300000 };
 
 struct search {
     struct mtlm_layout_list list;
@@ -93,70 +91,85 @@ static bool whole_order_fits(const struct search *s,
     return fits;
 }
 
-/* Sets the seconds of the layout, and raises its memory to that of config,
- * which has all microbatches of an iteration, or some.  phased: of
- * mtlm_further_microbatch_seconds().  Returns false if the layout does not
- * fit. */
+/* Sets *seconds of config, and raises the memory of the layout to that of
+ * config, which has all microbatches of an iteration, or some.  published: the
+ * order that the ranks follow; NULL: none.  Returns false if the layout does
+ * not fit, or sets refusal. */
 static bool evaluate_config(const struct search *s,
-                            const struct mtlm_program_config *config,
-                            int64_t microbatches, bool phased,
-                            struct mtlm_layout_found *f)
+                            struct mtlm_program_config config,
+                            const struct mtlm_published *published,
+                            struct mtlm_layout_found *f, double *seconds,
+                            struct mtlm_error *refusal)
 {
-    struct mtlm_folded_run run =
-        mtlm_folded_run_create(config, s->list.cluster);
-    bool fits;
+    struct mtlm_box_order order;
+    struct mtlm_folded_run run;
+    bool fits = true;
 
-    f->memory_bytes = fmax(f->memory_bytes, mtlm_folded_run_memory(&run));
-    fits = f->memory_bytes <= s->list.hosts->available;
-    if (fits) {
-        mtlm_folded_run_evaluate(&run,
-                                 s->list.options->transport == MTLM_USE_SERIAL);
-        f->seconds = 1e-9 * run.execution.makespan_ns;
-        if (!f->whole)
-            f->seconds += (microbatches - config->microbatches)
-                          * mtlm_further_microbatch_seconds(
-                              &run.execution, &config->layout,
-                              config->microbatches, phased);
+    if (published) {
+        order = mtlm_order_build(published, &config);
+        config.order = &order;
+        fits = order_fits(s, &config, refusal);
     }
-    mtlm_folded_run_free(&run);
+    if (fits) {
+        run = mtlm_folded_run_create(&config, s->list.cluster);
+        f->memory_bytes = fmax(f->memory_bytes, mtlm_folded_run_memory(&run));
+        fits = f->memory_bytes <= s->list.hosts->available;
+        if (fits)
+            mtlm_folded_run_evaluate(&run, s->list.options->transport
+                                               == MTLM_USE_SERIAL);
+        *seconds = 1e-9 * run.execution.makespan_ns;
+        mtlm_folded_run_free(&run);
+    }
+    if (published)
+        mtlm_order_free(&order);
     return fits;
+}
+
+/* As simulate_config(), by two numbers of microbatches. */
+static bool simulate_few(const struct search *s,
+                         struct mtlm_program_config config,
+                         const struct mtlm_published *published,
+                         struct mtlm_further_microbatch few,
+                         struct mtlm_layout_found *f,
+                         struct mtlm_error *refusal)
+{
+    const int64_t m = config.microbatches;
+    double less_s;
+
+    config.microbatches = few.few;
+    if (!evaluate_config(s, config, published, f, &f->seconds, refusal))
+        return false;
+    config.microbatches = few.less;
+    if (!evaluate_config(s, config, published, f, &less_s, refusal))
+        return false;
+    f->seconds += (m - few.few) * (f->seconds - less_s) / (few.few - few.less);
+    return true;
 }
 
 /* Sets memory and seconds of the layout.  whole: simulates all microbatches.
  * Returns false if the layout does not fit. */
 static bool simulate_config(const struct search *s,
-                            struct mtlm_program_config config, bool whole,
-                            struct mtlm_layout_found *f,
+                            const struct mtlm_program_config *config,
+                            bool whole, struct mtlm_layout_found *f,
                             struct mtlm_error *refusal)
 {
-    const int64_t m = config.microbatches;
     const struct mtlm_published *published =
-        mtlm_layout_list_order(&s->list, &config);
-    const bool phased = mtlm_further_microbatch_phased(&config, published);
-    /* For mtlm_further_microbatch_seconds(). */
-    const int64_t few = mtlm_round_up(FEW_MICROBATCHES, 3 * f->pp);
-    struct mtlm_box_order order;
-    bool fits;
+        mtlm_layout_list_order(&s->list, config);
+    const struct mtlm_further_microbatch few =
+        mtlm_further_microbatch_take(config, published);
 
-    f->whole = whole || f->tasks <= MANY_TASKS || m <= few;
+    f->whole =
+        whole || f->tasks <= MANY_TASKS || config->microbatches <= few.few;
     f->memory_bytes = 0;
-    if (!f->whole && phased && published) {
-        if (!whole_order_fits(s, config, f, refusal))
+    if (f->whole)
+        return evaluate_config(s, *config, published, f, &f->seconds, refusal);
+    if (mtlm_further_microbatch_phased(config, published)) {
+        if (!published)
+            f->memory_bytes = whole_memory(config);
+        else if (!whole_order_fits(s, *config, f, refusal))
             return false;
-    } else if (!f->whole && phased) {
-        f->memory_bytes = whole_memory(&config);
     }
-    if (!f->whole)
-        config.microbatches = few;
-    if (published) {
-        order = mtlm_order_build(published, &config);
-        config.order = &order;
-    }
-    fits = (!published || order_fits(s, &config, refusal))
-           && evaluate_config(s, &config, m, phased, f);
-    if (published)
-        mtlm_order_free(&order);
-    return fits;
+    return simulate_few(s, *config, published, few, f, refusal);
 }
 
 /* Returns the windows that a run of the layout would take. */
@@ -196,7 +209,7 @@ static bool simulate_layout(const struct search *s, bool whole,
         && (mtlm_layout_list_order(&s->list, &config)
             || first_rank_fits(s, &config))) {
         f->tasks = mtlm_simulate_size_tasks(&config);
-        fits = simulate_config(s, config, whole, f, refusal);
+        fits = simulate_config(s, &config, whole, f, refusal);
     }
     mtlm_stage_times_free(&times);
     mtlm_activation_memory_free(&config.activation);

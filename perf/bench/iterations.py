@@ -144,7 +144,7 @@ def simulate(ours, words, policy=None, limit=None):
             sleeping.environment(policy),
             limit,
         )
-        if done.returncode == RESOURCE:
+        if done.returncode == RESOURCE and " a device" in done.stderr:
             raise TooLarge(done.stderr.strip())
         if done.returncode:
             raise Failure(done.stderr.strip())

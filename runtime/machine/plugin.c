@@ -44,16 +44,21 @@ static const char *variable_of(const char *name)
 }
 
 /* Returns the name in STARPU_SCHED, or the last one that was there; NULL: none.
- * mtlm_plugin_choose() takes the variable away.  An earlier name stays: a
- * caller may hold it. */
+ * mtlm_plugin_choose() takes the variable away.  Earlier names stay: a caller
+ * may hold one. */
 static const char *named(void)
 {
-    static char *name;
+    static char **known, *last;
+    static int n;
     const char *now = variable_of("STARPU_SCHED");
 
-    if (now && (!name || strcmp(name, now) != 0))
-        name = mtlm_strdup(now);
-    return name;
+    if (!now || (last && strcmp(last, now) == 0))
+        return last;
+    for (int i = 0; i < n; i++)
+        if (strcmp(known[i], now) == 0)
+            return last = known[i];
+    known = mtlm_realloc(known, n + 1, sizeof(*known));
+    return last = known[n++] = mtlm_strdup(now);
 }
 
 const char *mtlm_plugin_wanted(void)

@@ -327,34 +327,56 @@ static void test_a_search_counts_all_microbatches(void **state)
     }
 }
 
-/* Interleaved ranks work in groups of p microbatches, which 96 / 3 microbatches
- * need not fill.  The layout of 12 pipeline ranks is not the fastest one, which
- * would be simulated whole. */
-static void test_a_search_counts_whole_groups(void **state)
+/* Asserts that the row of all ranks in one pipeline has about the time, and the
+ * memory, of that layout given by hand.  Of a search of microbatches in part,
+ * the fastest row is simulated whole, and this one is not. */
+static void compare_pipeline(int ranks, int stages, const char *more)
 {
-#define TWELVE                                                                 \
-    "--model gpt-tiny --num-layers 24 --hidden-size 320 "                      \
-    "--ffn-hidden-size 1280 --num-attention-heads 5 --fp16 --world-size 12 "   \
-    "--micro-batch-size 1 --global-batch-size 960 "                            \
-    "--recompute-granularity none --schedule interleaved "                     \
-    "--schedule-mode strict --num-virtual-stages-per-pipeline-rank 2 "
-    char *text = text_of("dgx-a100", TWELVE), *whole;
-    int p = 0, v = 0;
-    double seconds = 0;
+    char *job = mtlm_sprintf(
+        "--model gpt-tiny --num-layers %d --hidden-size 320 "
+        "--ffn-hidden-size 1280 --num-attention-heads 5 --fp16 --world-size %d "
+        "--micro-batch-size 1 --recompute-granularity none "
+        "--num-virtual-stages-per-pipeline-rank %d %s",
+        2 * ranks, ranks, stages, more);
+    char *given = mtlm_sprintf("%s --tensor-model-parallel-size 1 "
+                               "--pipeline-model-parallel-size %d",
+                               job, ranks);
+    char *text = text_of("dgx-a100", job), *whole, *memory;
+    int p = 0;
+    double seconds = 0, gib = 0;
 
-    (void) state;
-    for (const char *at = strstr(text, "\nFastest layouts, of "); at && p != 12;
-         at = strchr(at + 1, '\n'))
-        sscanf(at, "%*d %d %*d %d %*d none %lf", &p, &v, &seconds);
-    if (p != 12)
-        fail_msg("no 12 pipeline ranks in\n%s", text);
-    assert_int_equal(v, 2);
-    whole = text_of("dgx-a100", TWELVE "--tensor-model-parallel-size 1 "
-                                       "--pipeline-model-parallel-size 12");
-    near(seconds, seconds_in(whole), 0.02);
+    for (const char *at = strstr(text, "\nFastest layouts, of ");
+         at && p != ranks; at = strchr(at + 1, '\n'))
+        sscanf(at, "%*d %d %*d %*d %*d none %lf %*f %lf", &p, &seconds, &gib);
+    if (p != ranks)
+        fail_msg("no %d pipeline ranks in\n%s", ranks, text);
+    whole = text_of("dgx-a100", given);
+    memory = rest_of_line(whole, "\nmemory           ");
+    near(seconds, seconds_in(whole), 0.001);
+    near(gib, strtod(memory, NULL), 0.02);
+    free(memory);
     free(whole);
     free(text);
-#undef TWELVE
+    free(given);
+    free(job);
+}
+
+/* Interleaved ranks work in groups of p microbatches. */
+static void test_a_search_counts_whole_groups(void **state)
+{
+    (void) state;
+    compare_pipeline(12, 2,
+                     "--global-batch-size 960 --schedule interleaved "
+                     "--schedule-mode strict");
+    compare_pipeline(32, 2, "--global-batch-size 640 --schedule interleaved");
+}
+
+/* Stages that keep 480 microbatches do nothing but F and B for long. */
+static void test_a_search_counts_wide_windows(void **state)
+{
+    (void) state;
+    compare_pipeline(12, 1,
+                     "--global-batch-size 1920 --schedule window --window 30");
 }
 
 /* A model of the user's own: nothing but its sizes is needed. */
@@ -436,6 +458,7 @@ int main(void)
         cmocka_unit_test(test_a_search_keeps_to_memory),
         cmocka_unit_test(test_a_search_counts_all_microbatches),
         cmocka_unit_test(test_a_search_counts_whole_groups),
+        cmocka_unit_test(test_a_search_counts_wide_windows),
         cmocka_unit_test(test_a_simulation_needs_no_recipe),
         cmocka_unit_test(test_a_plan_takes_the_fastest_layout),
     };
