@@ -121,7 +121,8 @@ void mtlm_folded_run_evaluate(struct mtlm_folded_run *run, bool serial)
 {
     struct mtlm_evaluate_program job;
 
-    run->hold = hold_of(run);
+    if (!run->hold_given)
+        run->hold = hold_of(run);
     if (run->programs.draws.noise) {
         evaluate_replicas(run, serial);
         return;

@@ -12,6 +12,7 @@ struct mtlm_folded_run {
     struct mtlm_pipeline_programs programs;
     const char *policy; /* STARPU_SCHED, or the default */
     double hold;        /* as in struct mtlm_evaluate_program */
+    bool hold_given;    /* else mtlm_folded_run_evaluate() chooses hold */
     struct mtlm_execution execution;
     /* After mtlm_starpu_run(): the makespan before, of the evaluator; else 0.
      */

@@ -9,7 +9,7 @@
 #include "graph/build/program.h"
 #include "graph/order/published.h"
 
-/* Returns whether ranks keep all microbatches: they run all F before all B.
+/* Returns whether every stage has room for all microbatches until W.
  * published: the order that the ranks follow; NULL: none. */
 bool mtlm_further_microbatch_phased(const struct mtlm_program_config *config,
                                     const struct mtlm_published *published);
@@ -22,7 +22,8 @@ struct mtlm_further_microbatch {
 
 /* Returns two numbers from which on an iteration grows in proportion to its
  * microbatches: the pipeline is full, and no stage has room left for W to wait,
- * unless the ranks keep all microbatches.  published: as above. */
+ * unless every stage has room for all.  A stage with more work than the others
+ * may fill its room later.  published: as above. */
 struct mtlm_further_microbatch mtlm_further_microbatch_take(
     const struct mtlm_program_config *config,
     const struct mtlm_published *published);

@@ -9,6 +9,7 @@
 #include "graph/build/order_build.h"
 #include "graph/build/ring.h"
 #include "graph/predict/activation_memory.h"
+#include "graph/predict/exposure.h"
 #include "graph/predict/outline.h"
 #include "launch/options/options_simulate.h"
 #include "launch/plan/layout_table.h"
@@ -91,14 +92,31 @@ static bool whole_order_fits(const struct search *s,
     return fits;
 }
 
-/* Sets *seconds of config, and raises the memory of the layout to that of
- * config, which has all microbatches of an iteration, or some.  published: the
- * order that the ranks follow; NULL: none.  Returns false if the layout does
- * not fit, or sets refusal. */
+static double busiest_seconds(const struct mtlm_folded_run *run)
+{
+    double *busy = mtlm_exposure_busy(&run->execution, run->programs.n);
+    const double most = busy[mtlm_exposure_busiest(busy, run->programs.n)];
+
+    free(busy);
+    return most;
+}
+
+/* Seconds of an iteration, and those of its busiest rank's computation. */
+struct evaluated {
+    double seconds, busy;
+    double hold; /* as in struct mtlm_folded_run */
+};
+
+/* Evaluates config, which has all microbatches of an iteration, or some, and
+ * raises the memory of the layout to that of config.  published: the order that
+ * the ranks follow; NULL: none.  like: an evaluation whose hold counts; NULL:
+ * hold is chosen.  Returns false if the layout does not fit; may set refusal.
+ */
 static bool evaluate_config(const struct search *s,
                             struct mtlm_program_config config,
                             const struct mtlm_published *published,
-                            struct mtlm_layout_found *f, double *seconds,
+                            const struct evaluated *like,
+                            struct mtlm_layout_found *f, struct evaluated *e,
                             struct mtlm_error *refusal)
 {
     struct mtlm_box_order order;
@@ -112,12 +130,16 @@ static bool evaluate_config(const struct search *s,
     }
     if (fits) {
         run = mtlm_folded_run_create(&config, s->list.cluster);
+        run.hold_given = like;
+        run.hold = like ? like->hold : 0;
         f->memory_bytes = fmax(f->memory_bytes, mtlm_folded_run_memory(&run));
         fits = f->memory_bytes <= s->list.hosts->available;
-        if (fits)
+        if (fits) {
             mtlm_folded_run_evaluate(&run, s->list.options->transport
                                                == MTLM_USE_SERIAL);
-        *seconds = 1e-9 * run.execution.makespan_ns;
+            *e = (struct evaluated){1e-9 * run.execution.makespan_ns,
+                                    busiest_seconds(&run), run.hold};
+        }
         mtlm_folded_run_free(&run);
     }
     if (published)
@@ -125,7 +147,8 @@ static bool evaluate_config(const struct search *s,
     return fits;
 }
 
-/* As simulate_config(), by two numbers of microbatches. */
+/* As simulate_config(), by two numbers of microbatches.  For a while W may wait
+ * where a stage has more work than the others, but not in the long run. */
 static bool simulate_few(const struct search *s,
                          struct mtlm_program_config config,
                          const struct mtlm_published *published,
@@ -134,16 +157,36 @@ static bool simulate_few(const struct search *s,
                          struct mtlm_error *refusal)
 {
     const int64_t m = config.microbatches;
-    double less_s;
+    struct evaluated more, less;
 
     config.microbatches = few.few;
-    if (!evaluate_config(s, config, published, f, &f->seconds, refusal))
+    if (!evaluate_config(s, config, published, NULL, f, &more, refusal))
         return false;
     config.microbatches = few.less;
-    if (!evaluate_config(s, config, published, f, &less_s, refusal))
+    if (!evaluate_config(s, config, published, &more, f, &less, refusal))
         return false;
-    f->seconds += (m - few.few) * (f->seconds - less_s) / (few.few - few.less);
+    f->seconds =
+        more.seconds
+        + (m - few.few)
+              * fmax(more.seconds - less.seconds, more.busy - less.busy)
+              / (few.few - few.less);
     return true;
+}
+
+/* Refuses a simulation of the first n microbatches of the layout that is too
+ * large for this machine. */
+static bool can_simulate(const struct search *s,
+                         struct mtlm_program_config config, int64_t n,
+                         const struct mtlm_layout_found *f,
+                         struct mtlm_error *refusal)
+{
+    const double tasks = f->tasks * n / config.microbatches;
+
+    if (mtlm_simulate_size_fits(s->list.options, tasks))
+        return true;
+    config.microbatches = n;
+    mtlm_simulate_size_check(s->list.options, &config, refusal);
+    return false;
 }
 
 /* Sets memory and seconds of the layout.  whole: simulates all microbatches.
@@ -153,16 +196,23 @@ static bool simulate_config(const struct search *s,
                             bool whole, struct mtlm_layout_found *f,
                             struct mtlm_error *refusal)
 {
+    const int64_t m = config->microbatches;
     const struct mtlm_published *published =
         mtlm_layout_list_order(&s->list, config);
     const struct mtlm_further_microbatch few =
         mtlm_further_microbatch_take(config, published);
+    struct evaluated e;
 
-    f->whole =
-        whole || f->tasks <= MANY_TASKS || config->microbatches <= few.few;
+    f->whole = whole || f->tasks <= MANY_TASKS || m <= few.few;
     f->memory_bytes = 0;
-    if (f->whole)
-        return evaluate_config(s, *config, published, f, &f->seconds, refusal);
+    if (!can_simulate(s, *config, f->whole ? m : few.few, f, refusal))
+        return false;
+    if (f->whole) {
+        if (!evaluate_config(s, *config, published, NULL, f, &e, refusal))
+            return false;
+        f->seconds = e.seconds;
+        return true;
+    }
     if (mtlm_further_microbatch_phased(config, published)) {
         if (!published)
             f->memory_bytes = whole_memory(config);

@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import json
 import os
+import re
 import statistics
 import tempfile
 
@@ -12,6 +13,7 @@ from bench.ours import Failure
 
 GIB = 2**30
 RESOURCE = 6  # the exit code of a job that needs more memory than there is
+DEVICE = "GiB on a device, and|GiB of a device of"  # of a refusal
 # Sets of rows, in the order of the page.
 SETS = (
     "2019",
@@ -144,7 +146,7 @@ def simulate(ours, words, policy=None, limit=None):
             sleeping.environment(policy),
             limit,
         )
-        if done.returncode == RESOURCE and " a device" in done.stderr:
+        if done.returncode == RESOURCE and re.search(DEVICE, done.stderr):
             raise TooLarge(done.stderr.strip())
         if done.returncode:
             raise Failure(done.stderr.strip())

@@ -342,9 +342,14 @@ static void compare_pipeline(int ranks, int stages, const char *more)
                                "--pipeline-model-parallel-size %d",
                                job, ranks);
     char *text = text_of("dgx-a100", job), *whole, *memory;
+    const char *first =
+        text ? strstr(text, "s an iteration   samples/s") : NULL;
     int p = 0;
     double seconds = 0, gib = 0;
 
+    assert_non_null(first);
+    assert_int_equal(sscanf(strchr(first, '\n'), "%*d %d", &p), 1);
+    assert_int_not_equal(p, ranks);
     for (const char *at = strstr(text, "\nFastest layouts, of ");
          at && p != ranks; at = strchr(at + 1, '\n'))
         sscanf(at, "%*d %d %*d %*d %*d none %lf %*f %lf", &p, &seconds, &gib);
@@ -369,6 +374,15 @@ static void test_a_search_counts_whole_groups(void **state)
                      "--global-batch-size 960 --schedule interleaved "
                      "--schedule-mode strict");
     compare_pipeline(32, 2, "--global-batch-size 640 --schedule interleaved");
+}
+
+/* The output layer makes the last stage the busiest one, whose W wait long. */
+static void test_a_search_counts_a_busy_stage(void **state)
+{
+    (void) state;
+    compare_pipeline(32, 1,
+                     "--vocab-size 8192 --global-batch-size 640 "
+                     "--schedule zb-h2");
 }
 
 /* Stages that keep 480 microbatches do nothing but F and B for long. */
@@ -458,6 +472,7 @@ int main(void)
         cmocka_unit_test(test_a_search_keeps_to_memory),
         cmocka_unit_test(test_a_search_counts_all_microbatches),
         cmocka_unit_test(test_a_search_counts_whole_groups),
+        cmocka_unit_test(test_a_search_counts_a_busy_stage),
         cmocka_unit_test(test_a_search_counts_wide_windows),
         cmocka_unit_test(test_a_simulation_needs_no_recipe),
         cmocka_unit_test(test_a_plan_takes_the_fastest_layout),
