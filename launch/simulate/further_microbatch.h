@@ -7,25 +7,19 @@
 #include <stdbool.h>
 
 #include "graph/build/program.h"
-#include "graph/order/published.h"
 
-/* Returns whether every stage has room for all microbatches until W.
- * published: the order that the ranks follow; NULL: none. */
-bool mtlm_further_microbatch_phased(const struct mtlm_program_config *config,
-                                    const struct mtlm_published *published);
-
-/* Numbers of microbatches, both multiples of p: interleaved ranks work in
- * groups of p. */
+/* Numbers of microbatches that fill the pipeline, both multiples of p:
+ * interleaved ranks work in groups of p. */
 struct mtlm_further_microbatch {
     int64_t less, few;
 };
 
-/* Returns two numbers from which on an iteration grows in proportion to its
- * microbatches: the pipeline is full, and no stage has room left for W to wait,
- * unless every stage has room for all.  A stage with more work than the others
- * may fill its room later.  published: as above. */
-struct mtlm_further_microbatch mtlm_further_microbatch_take(
-    const struct mtlm_program_config *config,
-    const struct mtlm_published *published);
+struct mtlm_further_microbatch mtlm_further_microbatch_of(int p);
+
+/* Returns whether the difference of the two shows the pace of an iteration
+ * without an order.  It does if both fill the windows, or if every stage has
+ * room for all microbatches of the iteration, which config has.  Else only the
+ * work of the busiest rank does, of which W waits at first. */
+bool mtlm_further_microbatch_shows(const struct mtlm_program_config *config);
 
 #endif /* MTLM_FURTHER_MICROBATCH_H */

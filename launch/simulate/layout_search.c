@@ -92,26 +92,18 @@ static bool whole_order_fits(const struct search *s,
     return fits;
 }
 
-static double busiest_seconds(const struct mtlm_folded_run *run)
-{
-    double *busy = mtlm_exposure_busy(&run->execution, run->programs.n);
-    const double most = busy[mtlm_exposure_busiest(busy, run->programs.n)];
-
-    free(busy);
-    return most;
-}
-
-/* Seconds of an iteration, and those of its busiest rank's computation. */
+/* An evaluated iteration. */
 struct evaluated {
-    double seconds, busy;
-    double hold; /* as in struct mtlm_folded_run */
+    double seconds;
+    double *busy; /* [p] worker seconds of computation */
+    double hold;  /* as in struct mtlm_folded_run */
 };
 
 /* Evaluates config, which has all microbatches of an iteration, or some, and
  * raises the memory of the layout to that of config.  published: the order that
  * the ranks follow; NULL: none.  like: an evaluation whose hold counts; NULL:
  * hold is chosen.  Returns false if the layout does not fit; may set refusal.
- */
+ * The caller frees e->busy. */
 static bool evaluate_config(const struct search *s,
                             struct mtlm_program_config config,
                             const struct mtlm_published *published,
@@ -123,6 +115,7 @@ static bool evaluate_config(const struct search *s,
     struct mtlm_folded_run run;
     bool fits = true;
 
+    *e = (struct evaluated){0};
     if (published) {
         order = mtlm_order_build(published, &config);
         config.order = &order;
@@ -137,8 +130,9 @@ static bool evaluate_config(const struct search *s,
         if (fits) {
             mtlm_folded_run_evaluate(&run, s->list.options->transport
                                                == MTLM_USE_SERIAL);
-            *e = (struct evaluated){1e-9 * run.execution.makespan_ns,
-                                    busiest_seconds(&run), run.hold};
+            *e = (struct evaluated){
+                1e-9 * run.execution.makespan_ns,
+                mtlm_exposure_busy(&run.execution, run.programs.n), run.hold};
         }
         mtlm_folded_run_free(&run);
     }
@@ -147,79 +141,99 @@ static bool evaluate_config(const struct search *s,
     return fits;
 }
 
-/* As simulate_config(), by two numbers of microbatches.  For a while W may wait
- * where a stage has more work than the others, but not in the long run. */
+/* Returns by how many seconds the work of a rank in `more` exceeds that in
+ * `less`, at most. */
+static double further_work(const struct evaluated *more,
+                           const struct evaluated *less,
+                           const struct mtlm_layout *layout)
+{
+    double seconds = 0;
+
+    for (int r = 0; r < layout->pp; r++)
+        seconds =
+            fmax(seconds, (more->busy[r] - less->busy[r]) / layout->workers);
+    return seconds;
+}
+
+/* As simulate_config(), by two numbers of microbatches.  W may wait until the
+ * end, but in the long run no rank gets ahead of its work. */
 static bool simulate_few(const struct search *s,
                          struct mtlm_program_config config,
                          const struct mtlm_published *published,
-                         struct mtlm_further_microbatch few,
                          struct mtlm_layout_found *f,
                          struct mtlm_error *refusal)
 {
+    const struct mtlm_further_microbatch n = mtlm_further_microbatch_of(f->pp);
+    const bool shows = published || mtlm_further_microbatch_shows(&config);
     const int64_t m = config.microbatches;
-    struct evaluated more, less;
+    struct evaluated more = {0}, less = {0};
+    bool fits;
 
-    config.microbatches = few.few;
-    if (!evaluate_config(s, config, published, NULL, f, &more, refusal))
-        return false;
-    config.microbatches = few.less;
-    if (!evaluate_config(s, config, published, &more, f, &less, refusal))
-        return false;
-    f->seconds =
-        more.seconds
-        + (m - few.few)
-              * fmax(more.seconds - less.seconds, more.busy - less.busy)
-              / (few.few - few.less);
-    return true;
+    config.microbatches = n.few;
+    fits = evaluate_config(s, config, published, NULL, f, &more, refusal);
+    config.microbatches = n.less;
+    fits =
+        fits && evaluate_config(s, config, published, &more, f, &less, refusal);
+    if (fits) {
+        double further = further_work(&more, &less, &config.layout);
+
+        if (shows)
+            further = fmax(further, more.seconds - less.seconds);
+        f->seconds = more.seconds + (m - n.few) * further / (n.few - n.less);
+    }
+    free(more.busy);
+    free(less.busy);
+    return fits;
 }
 
-/* Refuses a simulation of the first n microbatches of the layout that is too
- * large for this machine. */
-static bool can_simulate(const struct search *s,
-                         struct mtlm_program_config config, int64_t n,
-                         const struct mtlm_layout_found *f,
-                         struct mtlm_error *refusal)
+/* Simulates all microbatches. */
+static bool simulate_whole(const struct search *s,
+                           const struct mtlm_program_config *config,
+                           const struct mtlm_published *published,
+                           struct mtlm_layout_found *f,
+                           struct mtlm_error *refusal)
 {
-    const double tasks = f->tasks * n / config.microbatches;
+    struct evaluated e;
+    const bool fits =
+        evaluate_config(s, *config, published, NULL, f, &e, refusal);
 
-    if (mtlm_simulate_size_fits(s->list.options, tasks))
-        return true;
-    config.microbatches = n;
-    mtlm_simulate_size_check(s->list.options, &config, refusal);
-    return false;
+    f->seconds = e.seconds;
+    free(e.busy);
+    return fits;
+}
+
+/* Returns whether ranks that follow the order keep all microbatches. */
+static bool keeps_all(const struct mtlm_published *published,
+                      const struct mtlm_program_config *config)
+{
+    const struct mtlm_published_size size = {.p = config->layout.pp,
+                                             .v = config->layout.virtual_stages,
+                                             .m = config->microbatches};
+
+    return published->memory(&size) >= size.m;
 }
 
 /* Sets memory and seconds of the layout.  whole: simulates all microbatches.
- * Returns false if the layout does not fit. */
+ * Returns false if the layout does not fit; may set refusal. */
 static bool simulate_config(const struct search *s,
                             const struct mtlm_program_config *config,
                             bool whole, struct mtlm_layout_found *f,
                             struct mtlm_error *refusal)
 {
-    const int64_t m = config->microbatches;
     const struct mtlm_published *published =
         mtlm_layout_list_order(&s->list, config);
-    const struct mtlm_further_microbatch few =
-        mtlm_further_microbatch_take(config, published);
-    struct evaluated e;
 
-    f->whole = whole || f->tasks <= MANY_TASKS || m <= few.few;
+    f->whole = whole || f->tasks <= MANY_TASKS
+               || config->microbatches <= mtlm_further_microbatch_of(f->pp).few;
     f->memory_bytes = 0;
-    if (!can_simulate(s, *config, f->whole ? m : few.few, f, refusal))
+    if (f->whole)
+        return simulate_whole(s, config, published, f, refusal);
+    if (!published)
+        f->memory_bytes = whole_memory(config);
+    else if (keeps_all(published, config)
+             && !whole_order_fits(s, *config, f, refusal))
         return false;
-    if (f->whole) {
-        if (!evaluate_config(s, *config, published, NULL, f, &e, refusal))
-            return false;
-        f->seconds = e.seconds;
-        return true;
-    }
-    if (mtlm_further_microbatch_phased(config, published)) {
-        if (!published)
-            f->memory_bytes = whole_memory(config);
-        else if (!whole_order_fits(s, *config, f, refusal))
-            return false;
-    }
-    return simulate_few(s, *config, published, few, f, refusal);
+    return simulate_few(s, *config, published, f, refusal);
 }
 
 /* Returns the windows that a run of the layout would take. */

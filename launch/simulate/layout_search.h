@@ -7,10 +7,11 @@
  * An estimate orders all layouts.  In this order, those that fit into a
  * device's memory are simulated, 24 at most.  The evaluated tensor-parallel
  * group stands for all: layouts whose groups lie unlike on the hosts are
- * simulated only if no other one fits.  Of an iteration of many tasks, 96
- * microbatches are simulated, up to a multiple of 3 p for p pipeline ranks;
- * each further microbatch adds the mean time of one in the middle.  The fastest
- * layout is simulated whole if this machine has the memory. */
+ * simulated only if no other one fits.  Of an iteration of many tasks, two
+ * numbers of microbatches are simulated that fill the pipeline.  Each further
+ * microbatch adds their mean difference, or the work of the busiest rank, if
+ * that is more.  The fastest layout is simulated whole if this machine has the
+ * memory. */
 
 #include <stdio.h>
 
