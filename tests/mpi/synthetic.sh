@@ -47,15 +47,16 @@ compare 8 2 "${pretend[@]}" --synthetic uniform.ini --num-layers 2 \
     --global-batch-size 4 "${parallel[@]}" --jitter 0.3 --slow-rank 1:0.8 \
     && echo "jitter and a slow rank: $more %"
 
-# The jitter is that of the traced iterations, however late these are.  No task
-# sleeps too short; with this seed, the first iterations take 25 % longer.
+# The jitter is that of the traced iterations, however late these are.  Held
+# against the noise of the first iterations, this run is 28 % faster than
+# predicted.  A busy machine can only slow the run down.
 cluster late.ini 5
 well 2 "${pretend[@]}" --synthetic late.ini --num-layers 2 \
     --global-batch-size 4 "${parallel[@]}" --jitter 0.5 --seed 12 \
     --train-iters 14 --trace-iterations 12:14
-tasks=$(sed -n 's/.*(tasks \([-+0-9.]*\) %).*/\1/p' out)
-awk -v x="$tasks" 'BEGIN { exit !(x != "" && x > -3) }' \
-    || fail "noise of late iterations: tasks $tasks %, $(cat out err)"
+more=$(slower)
+awk -v x="$more" 'BEGIN { exit !(x != "" && x > -10) }' \
+    || fail "noise of late iterations: $more %, $(cat out err)"
 
 # More iterations than are evaluated.
 well 2 "${pretend[@]}" --synthetic late.ini --num-layers 2 \
