@@ -16,11 +16,14 @@ enum { MTLM_LINE_BYTES = 64 };
  * foresee the next line when a loop touches a line twice. */
 enum { MTLM_HALF_LINE = MTLM_LINE_BYTES / 2 / sizeof(mtlm_real) };
 
-/* Fetches a row [n] that will be read. */
+/* Fetches a row [n] that will be read, to the second-level cache.  Rows of
+ * several tensors often begin at the same offset of a page.  The first level
+ * has few lines for such rows, so the next rows would drive the present ones
+ * out. */
 static inline void mtlm_fetch(const mtlm_real *row, int64_t n)
 {
     for (size_t i = 0; i < n * sizeof(*row); i += MTLM_LINE_BYTES)
-        __builtin_prefetch((const char *) row + i, 0, 3);
+        __builtin_prefetch((const char *) row + i, 0, 2);
 }
 
 /* Fetches a row [n] that will be written. */

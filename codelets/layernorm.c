@@ -152,7 +152,7 @@ static void add_part(const struct normalized_row *row, int64_t from, int64_t to,
     const mtlm_real mean = row->mean, rstd = row->rstd;
     mtlm_real sum = 0, dot = 0;
 
-#pragma omp simd reduction(+ : sum, dot)
+#pragma omp simd simdlen(MTLM_HALF_LINE) reduction(+ : sum, dot)
     for (int64_t i = from; i < to; i++) {
         const mtlm_real xhat = (x[i] - mean) * rstd;
 
@@ -175,13 +175,13 @@ static void write_part(const struct normalized_row *row, int64_t from,
     mtlm_real *dx = row->dx;
 
     if (add) {
-#pragma omp simd
+#pragma omp simd simdlen(MTLM_HALF_LINE)
         for (int64_t i = from; i < to; i++)
             dx[i] +=
                 rstd
                 * (dy[i] * gamma[i] - mean_g - (x[i] - mean) * rstd * mean_gx);
     } else {
-#pragma omp simd
+#pragma omp simd simdlen(MTLM_HALF_LINE)
         for (int64_t i = from; i < to; i++)
             dx[i] =
                 rstd
