@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "runtime/base/control_group.h"
+#include "runtime/base/least.h"
 #include "runtime/base/memory.h"
 #include "runtime/machine/cpu.h"
 
@@ -47,26 +48,55 @@ int mtlm_cpu_quota(const char *text)
     return (int) ((quota + period - 1) / period);
 }
 
-/* Returns the cores that a control group allows; LLONG_MAX: no limit. */
-static long long group_allows(const char *dir)
+enum { LINE = 64 };
+
+/* Reads the first line of a file of the directory; "" if there is none. */
+static void read_line(const char *dir, const char *name, char line[LINE])
 {
-    char *path = mtlm_sprintf("%s/cpu.max", dir), line[64] = "";
+    char *path = mtlm_sprintf("%s/%s", dir, name);
     FILE *file = fopen(path, "re");
-    int cores;
 
     free(path);
-    if (!file)
-        return LLONG_MAX;
-    if (!fgets(line, sizeof(line), file))
+    if (!file || !fgets(line, LINE, file))
         line[0] = '\0';
-    fclose(file);
-    cores = mtlm_cpu_quota(line);
+    if (file)
+        fclose(file);
+}
+
+/* Returns the cores of a quota as of mtlm_cpu_quota(); LLONG_MAX: no limit. */
+static long long quota_allows(const char *text)
+{
+    const int cores = mtlm_cpu_quota(text);
+
     return cores ? cores : LLONG_MAX;
+}
+
+/* Returns the cores that a control group allows; LLONG_MAX: no limit. */
+static long long group_2_allows(const char *dir)
+{
+    char line[LINE];
+
+    read_line(dir, "cpu.max", line);
+    return quota_allows(line);
+}
+
+/* As group_2_allows().  Version 1 has a file for each of the numbers; a quota
+ * of -1 is none. */
+static long long group_1_allows(const char *dir)
+{
+    char quota[LINE], period[LINE], both[2 * LINE];
+
+    read_line(dir, "cpu.cfs_quota_us", quota);
+    read_line(dir, "cpu.cfs_period_us", period);
+    snprintf(both, sizeof(both), "%s %s", quota, period);
+    return quota_allows(both);
 }
 
 int mtlm_cpu_groups_quota(const char *root)
 {
-    const long long cores = mtlm_control_group_least(root, "", group_allows);
+    const long long cores =
+        mtlm_least(mtlm_control_group_least(root, "cpu", group_1_allows),
+                   mtlm_control_group_least(root, "", group_2_allows));
 
     return cores == LLONG_MAX ? 0 : (int) cores;
 }

@@ -13,8 +13,8 @@ extern "C" {
 
 /* Processor cores: those of this machine, and those that this process may use.
  * mpirun and taskset bind processes to some cores.  A container or another
- * control group (version 2) with a quota of n cores counts as a machine of n
- * cores; processes bound to different cores count the whole quota each. */
+ * control group with a quota of n cores counts as a machine of n cores;
+ * processes bound to different cores count the whole quota each. */
 struct mtlm_cpu {
     int machine_cores;
     int allowed_cores;  /* 1 .. machine_cores */
@@ -42,10 +42,9 @@ const char *mtlm_cpu_hint(const struct mtlm_cpu *cpu, int used_cores,
  * time per period, or "max") amounts to, rounded up; 0: no limit. */
 int mtlm_cpu_quota(const char *text);
 
-/* Returns the least quota of this process's control group (version 2) and all
- * groups around it, in cores; 0: no limit.  root: where proc and sys are, ""
- * except in tests.
- */
+/* Returns the least quota of this process's control groups (version 1 or 2) and
+ * all groups around them, in cores; 0: no limit.  root: where proc and sys are,
+ * "" except in tests. */
 int mtlm_cpu_groups_quota(const char *root);
 
 #ifdef __cplusplus

@@ -62,6 +62,28 @@ static void test_the_least_quota_of_all_groups_counts(void **state)
     assert_int_equal(mtlm_cpu_groups_quota(root), 1);
 }
 
+/* docker run --cpus 3.5, say.  Both versions may be mounted. */
+static void test_version_1_limits_cores(void **state)
+{
+    (void) state;
+    write_text("proc/self/cgroup",
+               "5:cpuset:/wrong\n4:cpu,cpuacct:/job/step\n0::/none\n");
+    write_text("sys/fs/cgroup/cpu.max", "max 100000\n");
+    write_text("sys/fs/cgroup/cpu/wrong/cpu.cfs_quota_us", "100000\n");
+    write_text("sys/fs/cgroup/cpu/wrong/cpu.cfs_period_us", "100000\n");
+    write_text("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
+    write_text("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+    assert_int_equal(mtlm_cpu_groups_quota(root), 0);
+    write_text("sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "350000\n");
+    write_text("sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000\n");
+    assert_int_equal(mtlm_cpu_groups_quota(root), 4);
+    write_text("sys/fs/cgroup/cpu/job/step/cpu.cfs_quota_us", "100000\n");
+    write_text("sys/fs/cgroup/cpu/job/step/cpu.cfs_period_us", "50000\n");
+    assert_int_equal(mtlm_cpu_groups_quota(root), 2);
+    write_text("sys/fs/cgroup/cpu.max", "100000 100000\n");
+    assert_int_equal(mtlm_cpu_groups_quota(root), 1);
+}
+
 static void test_cached_files_are_memory_to_use(void **state)
 {
     (void) state;
@@ -127,6 +149,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_known_is_no_limit),
         cmocka_unit_test(test_the_least_quota_of_all_groups_counts),
+        cmocka_unit_test(test_version_1_limits_cores),
         cmocka_unit_test(test_cached_files_are_memory_to_use),
         cmocka_unit_test(test_version_1_limits_memory),
     };
