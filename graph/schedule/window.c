@@ -281,24 +281,72 @@ static bool take_slot(const struct mtlm_window_model *model, int stage,
     return true;
 }
 
-static void deal_out_slots(const struct mtlm_window_model *model, double most,
+/* Returns the window of a stage with n more slots, or as many as `slots`
+ * allows.  A stage without memory gets none. */
+static struct mtlm_window with_more(const struct mtlm_window_model *model,
+                                    int stage, int n, int slots,
+                                    struct mtlm_window window)
+{
+    const int room = slots - window.w - window.q;
+
+    if (model->memory[stage] > 0 && room > 0)
+        window.q += n < room ? n : room;
+    return window;
+}
+
+/* Returns whether each stage of a rank can have n more slots within `most`. */
+static bool rounds_fit(const struct mtlm_window_model *model, double most,
+                       int pp_rank, int n, int slots,
+                       const struct mtlm_window *window)
+{
+    double memory = 0;
+
+    for (int c = 0; c < model->layout->virtual_stages; c++) {
+        const int k = stage_on(model->layout, pp_rank, c);
+        const struct mtlm_window more =
+            with_more(model, k, n, slots, window[k]);
+
+        memory += stage_memory(model, k, &more);
+    }
+    return memory <= most;
+}
+
+/* Adds slots to all stages of a rank alike, as many as fit: one by one, those
+ * of millions of microbatches would take long.  Memory grows with slots. */
+static void add_rounds(const struct mtlm_window_model *model, double most,
+                       int pp_rank, int slots, struct mtlm_window *window)
+{
+    for (int n = 1 << 30; n > 0; n /= 2) {
+        if (!rounds_fit(model, most, pp_rank, n, slots, window))
+            continue;
+        for (int c = 0; c < model->layout->virtual_stages; c++) {
+            const int k = stage_on(model->layout, pp_rank, c);
+
+            window[k] = with_more(model, k, n, slots, window[k]);
+        }
+    }
+}
+
+static void deal_out_slots(const struct mtlm_window_model *model, double memory,
                            int slots, struct mtlm_window *window)
 {
     const struct mtlm_layout *layout = model->layout;
+    const double most = memory * (1 + MTLM_MEMORY_ROUNDING);
 
     for (int r = 0; r < layout->pp; r++) {
-        double left = most * (1 + MTLM_MEMORY_ROUNDING)
-                      - mtlm_window_rank_memory(model, window, r);
+        double left;
         bool dealt = true;
 
+        add_rounds(model, most, r, slots, window);
+        left = most - mtlm_window_rank_memory(model, window, r);
         while (dealt) {
             dealt = false;
             for (int c = layout->virtual_stages - 1; c >= 0; c--) {
                 const int k = stage_on(layout, r, c);
-                struct mtlm_window larger = window[k];
+                const struct mtlm_window larger =
+                    with_more(model, k, 1, slots, window[k]);
 
-                larger.q++;
-                if (model->memory[k] > 0 && window[k].w + window[k].q < slots)
+                if (larger.q > window[k].q)
                     dealt |= take_slot(model, k, &larger, &window[k], &left);
             }
         }

@@ -200,6 +200,27 @@ static void test_every_rank_is_filled_to_the_memory(void **state)
         assert_int_equal(e.window[k].q, 0);
 }
 
+/* A step for each slot would take hours. */
+static void test_ranks_are_filled_for_many_microbatches(void **state)
+{
+    enum { M = 1 << 30 };
+    static const double most = 4e6;
+    struct equal e;
+
+    (void) state;
+    equal(&e, MOST / 2, 2, MTLM_PLACEMENT_LOOP);
+    e.model.microbatches = M;
+    mtlm_window_set_alpha(&e.model, 1.5, e.window);
+    mtlm_window_fill(&e.model, 1e15, e.window);
+    for (int k = 0; k < MOST; k++)
+        assert_int_equal(e.window[k].w + e.window[k].q, M);
+    mtlm_window_set_alpha(&e.model, 1.5, e.window);
+    mtlm_window_fill(&e.model, most, e.window);
+    for (int r = 0; r < MOST / 2; r++)
+        assert_float_equal(mtlm_window_rank_memory(&e.model, e.window, r), most,
+                           0.1);
+}
+
 static void assert_stage(struct equal *e, const char *schedule, int k, int w,
                          int q)
 {
@@ -395,6 +416,7 @@ int main(void)
         cmocka_unit_test(test_the_largest_alpha_that_fits_is_found),
         cmocka_unit_test(test_alpha_is_found_for_many_microbatches),
         cmocka_unit_test(test_every_rank_is_filled_to_the_memory),
+        cmocka_unit_test(test_ranks_are_filled_for_many_microbatches),
         cmocka_unit_test(test_published_schedules_have_their_windows),
         cmocka_unit_test(
             test_interleaved_windows_take_a_chunk_more_than_megatrons),
