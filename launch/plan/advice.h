@@ -8,8 +8,9 @@
  * keeps moments on a disk, or in host memory beside GPUs, where that is enough
  * on the ranks launched.  One runs the same model on more machines like this
  * one.  One runs a model with fewer layers on as many ranks as launched, unless
- * a checkpoint has the layers.  All are planned.  wish, hosts: of the job.  The
- * lines lack the last newline; the caller frees the text. */
+ * a checkpoint has the layers.  All are planned.  wish, hosts: of the job,
+ * which may have more ranks than launched.  launched: without ranks that leave.
+ * The lines lack the last newline; the caller frees the text. */
 char *mtlm_advice(const struct mtlm_options *options,
                   const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
                   int launched);

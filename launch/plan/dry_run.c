@@ -46,6 +46,7 @@ struct dry_run {
     bool described;              /* the plan is for that machine */
     struct mtlm_gpus gpus;
     struct mtlm_hosts hosts;
+    int launched; /* ranks of the job that was started and that train */
     struct mtlm_choice choice;
     struct mtlm_choices compared; /* with a layout to choose */
     struct mtlm_program_config config;
@@ -137,26 +138,33 @@ static int staying(const struct dry_run *d, int on_host)
                : d->gpus.count;
 }
 
+/* Returns the launched ranks that train.  The last machine may have fewer ranks
+ * than the others. */
+static int launched_ranks(const struct dry_run *d)
+{
+    const int size = mtlm_launcher_size(), on_host = mtlm_launcher_on_host();
+
+    return size - size / on_host * (on_host - staying(d, on_host));
+}
+
 /* Sets the ranks and machines: of the launched job, or of the layout that the
  * options give. */
 static int find_hosts(struct dry_run *d, struct mtlm_error *err)
 {
     const struct mtlm_options *o = d->options;
-    const int on_host = mtlm_launcher_on_host();
-    const int launched =
-        o->world_size ? o->world_size
-                      : mtlm_launcher_size() / on_host * staying(d, on_host);
+    const int ranks = o->world_size ? o->world_size : launched_ranks(d);
     const int64_t asked = o->tensor_parallel * mtlm_options_pipeline_ranks(o);
 
     if (!d->wish.layout_free && (o->world_size || mtlm_launcher_rank() >= 0)
-        && mtlm_options_layout_check(o, launched, err) < 0)
+        && mtlm_options_layout_check(o, ranks, err) < 0)
         return -1;
     if (d->described)
-        return mtlm_described_hosts(o, &d->cluster, o->cluster_file, launched,
+        return mtlm_described_hosts(o, &d->cluster, o->cluster_file, ranks,
                                     &d->hosts, err);
+    d->launched = launched_ranks(d);
     d->hosts =
-        (struct mtlm_hosts){.ranks = launched % asked == 0 ? launched : asked,
-                            .per_host = staying(d, on_host),
+        (struct mtlm_hosts){.ranks = ranks % asked == 0 ? ranks : asked,
+                            .per_host = staying(d, mtlm_launcher_on_host()),
                             .available = mtlm_memory_available(),
                             .disk = mtlm_offload_choice_room(o),
                             .process_bytes = mtlm_memory_resident()};
@@ -197,6 +205,7 @@ static int print_plan(const struct dry_run *d, struct mtlm_error *err)
     const struct mtlm_dry_run_fit fit = {.options = o,
                                          .wish = &d->wish,
                                          .hosts = &d->hosts,
+                                         .launched = d->launched,
                                          .choice = &d->choice,
                                          .outline = &d->outline,
                                          .described = d->described,

@@ -9,7 +9,6 @@
 #include "launch/plan/dry_run_fit.h"
 #include "launch/plan/step.h"
 #include "runtime/base/units.h"
-#include "runtime/comm/launcher.h"
 
 /* Returns the bytes of host memory that ranks with GPUs take on a machine; 0
  * where none of their state is offloaded. */
@@ -64,8 +63,7 @@ static void print_advice(const struct mtlm_dry_run_fit *fit, FILE *out)
     char *advice;
 
     mtlm_step_show("looking for layouts that fit");
-    advice =
-        mtlm_advice(fit->options, fit->wish, fit->hosts, mtlm_launcher_size());
+    advice = mtlm_advice(fit->options, fit->wish, fit->hosts, fit->launched);
     mtlm_step_clear();
     fprintf(out, "%s\n", advice);
     free(advice);

@@ -16,6 +16,7 @@ struct mtlm_dry_run_fit {
     const struct mtlm_options *options;
     const struct mtlm_wish *wish;
     const struct mtlm_hosts *hosts;
+    int launched; /* ranks of the job that was started and that train */
     const struct mtlm_choice *choice;
     const struct mtlm_outline *outline;
     bool described; /* the plan is for the machine of a cluster file */

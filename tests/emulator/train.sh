@@ -182,6 +182,11 @@ grep -q 'enough if no other process' err || fail "a full GPU: $(cat err)"
 well 1 --model bert-3.9b --dry-run
 grep -q '^GPUs  *2 of this machine, a rank can have 1.75 GiB of each' out ||
     fail "the plan: $(cat out)"
+# A rank without a GPU leaves: advice for this machine does not count it.
+MTLM_DOUBLE_GPUS=1 well 2 --model gpt2-345m --vocab-size 999 --seq-length 128 \
+    --offload none --dry-run
+sed -n '/^With fewer layers it fits here:/ { n; p }' out | grep -q '^  mtlm-dag ' ||
+    fail "advice for two ranks and a GPU: $(cat out)"
 # A GPU gets whole samples, unless rows are to be cut.
 nodes() {
     well 1 --model gpt2-124m --micro-batch-size 1 --global-batch-size 1 \

@@ -81,6 +81,22 @@ static void test_a_plan_says_what_the_model_is(void **state)
     free(text);
 }
 
+/* Two ranks on this machine, and one on another. */
+static void test_a_plan_has_all_ranks_of_unequal_machines(void **state)
+{
+    char *text;
+
+    (void) state;
+    setenv("OMPI_COMM_WORLD_SIZE", "3", 1);
+    setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "2", 1);
+    text = plan_of("--model gpt-tiny --dry-run --no-gpu --micro-batch-size 1 "
+                   "--global-batch-size 12");
+    unsetenv("OMPI_COMM_WORLD_SIZE");
+    unsetenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    assert_says(text, " = 3 ranks");
+    free(text);
+}
+
 /* Of p = 2 ranks with v = 2 stages each, 12 microbatches: 1 / 24 = 4.167 % of
  * the ideal time; a third of it where W fills the gaps. */
 static void test_a_plan_says_how_stages_lie(void **state)
@@ -340,6 +356,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_plan_says_what_the_model_is),
+        cmocka_unit_test(test_a_plan_has_all_ranks_of_unequal_machines),
         cmocka_unit_test(test_a_plan_says_how_stages_lie),
         cmocka_unit_test(test_a_plan_knows_replicas),
         cmocka_unit_test(test_picture_and_text_have_one_bubble),
