@@ -14,6 +14,8 @@
 #include <cmocka.h>
 #include <jansson.h>
 
+#include "launch/plan/cluster.h"
+#include "launch/plan/described.h"
 #include "launch/simulate/simulate.h"
 #include "tests/launch/parse.h"
 #include "tests/launch/simulated.h"
@@ -58,6 +60,30 @@ static char *text_on(const char *path, const char *line)
 char *text_of(const char *name, const char *line)
 {
     return text_on(cluster_path(name), line);
+}
+
+struct mtlm_layout_search search_of(const char *name, const char *line)
+{
+    const char *path = cluster_path(name);
+    char *all = mtlm_sprintf("--simulate %s %s", path, line);
+    struct mtlm_layout_search search;
+    struct mtlm_cluster cluster;
+    struct mtlm_hosts hosts;
+    struct mtlm_wish wish;
+
+    assert_int_equal(parse(all), MTLM_REQUEST_SIMULATE);
+    free(all);
+    if (mtlm_cluster_read(&cluster, path, "--simulate", &error) < 0)
+        fail_msg("%s", error.text);
+    wish = mtlm_described_wish(&options, &cluster);
+    if (mtlm_described_hosts(&options, &cluster, path, options.world_size,
+                             &hosts, &error)
+        < 0)
+        fail_msg("%s", error.text);
+    search = mtlm_layout_search_make(&options, &wish, &hosts, &cluster);
+    if (search.n == 0)
+        fail_msg("no layout: %s", line);
+    return search;
 }
 
 json_t *numbers_on(const char *path, const char *line)

@@ -1,6 +1,8 @@
 #ifndef MTLM_TESTS_SIMULATED_H
 #define MTLM_TESTS_SIMULATED_H
 
+#include "launch/simulate/layout_search.h"
+
 /* Returns what --simulate FILE prints for a line of options; NULL: error says
  * why (tests/launch/parse.h).  The caller frees the text. */
 char *simulated(const char *file, const char *line);
@@ -23,6 +25,11 @@ const char *cluster_path(const char *name);
 /* Returns what --simulate prints for that cluster file of the tree and a line
  * of options.  The caller frees the text. */
 char *text_of(const char *name, const char *line);
+
+/* Returns the layouts that --simulate finds with that cluster file of the tree,
+ * for a line that gives --world-size and no layout.  The caller frees the
+ * search. */
+struct mtlm_layout_search search_of(const char *name, const char *line);
 
 /* Returns the object "simulation" of --metrics, with the cluster file of that
  * path, or of the tree.  The caller frees the object. */

@@ -3,6 +3,7 @@
 
 #include "config.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 
 #include "launch/simulate/simulate.h"
 #include "tests/launch/parse.h"
@@ -273,37 +275,46 @@ static void test_a_search_keeps_to_memory(void **state)
                             "0.93 GiB of a device of /tmp/");
 }
 
-/* Asserts that the first rows of the table have about the time, and the memory,
- * of the layouts given by hand. */
-static void compare_rows(const char *text, const char *line)
+/* Asserts that the search counted a part of the microbatches of a layout, and
+ * that the layout given by hand has about the same time and memory. */
+static void compare_whole(const struct mtlm_layout_found *f, const char *given,
+                          double tolerance)
 {
-    int t, p, v, b, rows = 0;
-    double seconds, gib;
+    json_t *whole = numbers_of("dgx-a100", given);
 
-    for (const char *at = strstr(text, "\nFastest layouts, of ");
-         at && rows < 4; at = strchr(at + 1, '\n')) {
-        char *given, *whole;
+    assert_false(f->whole);
+    near(f->seconds, number(whole, "iteration_s"), tolerance);
+    near(f->memory_bytes, number(whole, "memory_bytes"), 0.02);
+    assert_true(f->memory_bytes <= number(whole, "memory_limit_bytes"));
+    json_decref(whole);
+}
 
-        if (sscanf(at, "%d %d %*d %d %d full %lf %*f %lf", &t, &p, &v, &b,
-                   &seconds, &gib)
-            < 6)
+/* Compares the fastest layouts of which the search counted a part. */
+static void compare_parts(const char *line)
+{
+    enum { COMPARED = 2 };
+    struct mtlm_layout_search search = search_of("dgx-a100", line);
+    int compared = 0;
+
+    for (int i = 0; i < search.n && compared < COMPARED; i++) {
+        const struct mtlm_layout_found *f = &search.found[i];
+        char *given;
+
+        if (f->whole || f->granularity != MTLM_RECOMPUTE_FULL)
             continue;
-        given = mtlm_sprintf("%s --tensor-model-parallel-size %d "
-                             "--pipeline-model-parallel-size %d "
-                             "--num-virtual-stages-per-pipeline-rank %d "
-                             "--micro-batch-size %d "
-                             "--recompute-granularity full",
-                             line, t, p, v, b);
-        whole = text_of("dgx-a100", given);
-        near(seconds, seconds_in(whole), 0.02);
+        given =
+            mtlm_sprintf("%s --tensor-model-parallel-size %d "
+                         "--pipeline-model-parallel-size %d "
+                         "--num-virtual-stages-per-pipeline-rank %d "
+                         "--micro-batch-size %" PRId64 " "
+                         "--recompute-granularity full",
+                         line, f->tp, f->pp, f->virtual_stages, f->micro_batch);
+        compare_whole(f, given, 0.02);
         free(given);
-        given = rest_of_line(whole, "\nmemory           ");
-        near(gib, strtod(given, NULL), 0.02);
-        free(given);
-        free(whole);
-        rows++;
+        compared++;
     }
-    assert_int_equal(rows, 4);
+    assert_true(compared > 0);
+    mtlm_layout_search_free(&search);
 }
 
 /* Schedules that keep all microbatches, of which a search simulates a part. */
@@ -318,18 +329,13 @@ static void test_a_search_counts_all_microbatches(void **state)
             "--model gpt-3.6b --fp16 --world-size 32 --global-batch-size 1024 "
             "--schedule %s",
             schedules[i]);
-        char *text = text_of("dgx-a100", line);
 
-        assert_null(strstr(text, "the job does not fit"));
-        compare_rows(text, line);
-        free(text);
+        compare_parts(line);
         free(line);
     }
 }
 
-/* Asserts that the row of all ranks in one pipeline has about the time, and the
- * memory, of that layout given by hand.  Of a search of microbatches in part,
- * the fastest row is simulated whole, and this one is not. */
+/* Compares the layout of all ranks in one pipeline. */
 static void compare_pipeline(int ranks, int stages, double tolerance,
                              const char *more)
 {
@@ -342,27 +348,14 @@ static void compare_pipeline(int ranks, int stages, double tolerance,
     char *given = mtlm_sprintf("%s --tensor-model-parallel-size 1 "
                                "--pipeline-model-parallel-size %d",
                                job, ranks);
-    char *text = text_of("dgx-a100", job), *whole, *memory;
-    const char *first =
-        text ? strstr(text, "s an iteration   samples/s") : NULL;
-    int p = 0;
-    double seconds = 0, gib = 0;
+    struct mtlm_layout_search search = search_of("dgx-a100", job);
+    int i = 0;
 
-    assert_non_null(first);
-    assert_int_equal(sscanf(strchr(first, '\n'), "%*d %d", &p), 1);
-    assert_int_not_equal(p, ranks);
-    for (const char *at = strstr(text, "\nFastest layouts, of ");
-         at && p != ranks; at = strchr(at + 1, '\n'))
-        sscanf(at, "%*d %d %*d %*d %*d none %lf %*f %lf", &p, &seconds, &gib);
-    if (p != ranks)
-        fail_msg("no %d pipeline ranks in\n%s", ranks, text);
-    whole = text_of("dgx-a100", given);
-    memory = rest_of_line(whole, "\nmemory           ");
-    near(seconds, seconds_in(whole), tolerance);
-    near(gib, strtod(memory, NULL), 0.02);
-    free(memory);
-    free(whole);
-    free(text);
+    while (i < search.n && search.found[i].pp != ranks)
+        i++;
+    assert_true(i < search.n);
+    compare_whole(&search.found[i], given, tolerance);
+    mtlm_layout_search_free(&search);
     free(given);
     free(job);
 }
