@@ -3,7 +3,6 @@
 
 #include "config.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +13,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-#include <jansson.h>
 
 #include "launch/simulate/simulate.h"
 #include "tests/launch/parse.h"
@@ -275,119 +273,6 @@ static void test_a_search_keeps_to_memory(void **state)
                             "0.93 GiB of a device of /tmp/");
 }
 
-/* Asserts that the search counted a part of the microbatches of a layout, and
- * that the layout given by hand has about the same time and memory. */
-static void compare_whole(const struct mtlm_layout_found *f, const char *given,
-                          double tolerance)
-{
-    json_t *whole = numbers_of("dgx-a100", given);
-
-    assert_false(f->whole);
-    near(f->seconds, number(whole, "iteration_s"), tolerance);
-    near(f->memory_bytes, number(whole, "memory_bytes"), 0.02);
-    assert_true(f->memory_bytes <= number(whole, "memory_limit_bytes"));
-    json_decref(whole);
-}
-
-/* Compares the fastest layouts of which the search counted a part. */
-static void compare_parts(const char *line)
-{
-    enum { COMPARED = 2 };
-    struct mtlm_layout_search search = search_of("dgx-a100", line);
-    int compared = 0;
-
-    for (int i = 0; i < search.n && compared < COMPARED; i++) {
-        const struct mtlm_layout_found *f = &search.found[i];
-        char *given;
-
-        if (f->whole || f->granularity != MTLM_RECOMPUTE_FULL)
-            continue;
-        given =
-            mtlm_sprintf("%s --tensor-model-parallel-size %d "
-                         "--pipeline-model-parallel-size %d "
-                         "--num-virtual-stages-per-pipeline-rank %d "
-                         "--micro-batch-size %" PRId64 " "
-                         "--recompute-granularity full",
-                         line, f->tp, f->pp, f->virtual_stages, f->micro_batch);
-        compare_whole(f, given, 0.02);
-        free(given);
-        compared++;
-    }
-    assert_true(compared > 0);
-    mtlm_layout_search_free(&search);
-}
-
-/* Schedules that keep all microbatches, of which a search simulates a part. */
-static void test_a_search_counts_all_microbatches(void **state)
-{
-    static const char *const schedules[] = {"gpipe", "breadth-first",
-                                            "gpipe --schedule-mode strict"};
-
-    (void) state;
-    for (int i = 0; i < 3; i++) {
-        char *line = mtlm_sprintf(
-            "--model gpt-3.6b --fp16 --world-size 32 --global-batch-size 1024 "
-            "--schedule %s",
-            schedules[i]);
-
-        compare_parts(line);
-        free(line);
-    }
-}
-
-/* Compares the layout of all ranks in one pipeline. */
-static void compare_pipeline(int ranks, int stages, double tolerance,
-                             const char *more)
-{
-    char *job = mtlm_sprintf(
-        "--model gpt-tiny --num-layers %d --hidden-size 320 "
-        "--ffn-hidden-size 1280 --num-attention-heads 5 --fp16 --world-size %d "
-        "--micro-batch-size 1 --recompute-granularity none "
-        "--num-virtual-stages-per-pipeline-rank %d %s",
-        2 * ranks, ranks, stages, more);
-    char *given = mtlm_sprintf("%s --tensor-model-parallel-size 1 "
-                               "--pipeline-model-parallel-size %d",
-                               job, ranks);
-    struct mtlm_layout_search search = search_of("dgx-a100", job);
-    int i = 0;
-
-    while (i < search.n && search.found[i].pp != ranks)
-        i++;
-    assert_true(i < search.n);
-    compare_whole(&search.found[i], given, tolerance);
-    mtlm_layout_search_free(&search);
-    free(given);
-    free(job);
-}
-
-/* Interleaved ranks work in groups of p microbatches. */
-static void test_a_search_counts_whole_groups(void **state)
-{
-    (void) state;
-    compare_pipeline(12, 2, 0.001,
-                     "--global-batch-size 960 --schedule interleaved "
-                     "--schedule-mode strict");
-    compare_pipeline(32, 2, 0.001,
-                     "--global-batch-size 640 --schedule interleaved");
-}
-
-/* The output layer makes the last stage the busiest one, whose W wait long. */
-static void test_a_search_counts_a_busy_stage(void **state)
-{
-    (void) state;
-    compare_pipeline(32, 1, 0.001,
-                     "--vocab-size 8192 --global-batch-size 640 "
-                     "--schedule zb-h2");
-}
-
-/* Stages that keep 480 microbatches do nothing but F and B for long. */
-static void test_a_search_counts_wide_windows(void **state)
-{
-    (void) state;
-    compare_pipeline(12, 1, 0.03,
-                     "--global-batch-size 1920 --schedule window --window 30");
-}
-
 /* A model of the user's own: nothing but its sizes is needed. */
 static void test_a_simulation_needs_no_recipe(void **state)
 {
@@ -465,10 +350,6 @@ int main(void)
         cmocka_unit_test(test_a_found_layout_may_be_given),
         cmocka_unit_test(test_groups_of_a_found_layout_lie_alike),
         cmocka_unit_test(test_a_search_keeps_to_memory),
-        cmocka_unit_test(test_a_search_counts_all_microbatches),
-        cmocka_unit_test(test_a_search_counts_whole_groups),
-        cmocka_unit_test(test_a_search_counts_a_busy_stage),
-        cmocka_unit_test(test_a_search_counts_wide_windows),
         cmocka_unit_test(test_a_simulation_needs_no_recipe),
         cmocka_unit_test(test_a_plan_takes_the_fastest_layout),
     };
