@@ -63,6 +63,25 @@ static struct mtlm_indexed_writer *begin(int64_t n, struct mtlm_error *err)
     return writer;
 }
 
+/* Writes a pair of one document of three tokens. */
+static void write_old(const char *name)
+{
+    static const int64_t length[] = {3};
+
+    files_write_numbered(name, length, 1, 70000);
+}
+
+/* The pair reads as one document of so many tokens. */
+static void assert_tokens(const char *name, int64_t tokens)
+{
+    struct mtlm_indexed_dataset *set =
+        mtlm_indexed_dataset_open(files_path(name), 0, NULL);
+
+    assert_non_null(set);
+    assert_int_equal(mtlm_indexed_dataset_tokens(set, 0, 1), tokens);
+    mtlm_indexed_dataset_close(set);
+}
+
 /* Documents of 2 + 1, 3 and 0 tokens, and one whose only sequence was ended
  * by hand: as many sequences and no more. */
 static void test_documents_may_have_several_sequences(void **state)
@@ -141,16 +160,10 @@ static void test_a_failed_write_leaves_nothing(void **state)
 
 static void test_a_failed_write_leaves_the_old_pair(void **state)
 {
-    static const int64_t length[] = {3};
-    struct mtlm_indexed_dataset *set;
-
     (void) state;
-    files_write_numbered("out", length, 1, 70000);
+    write_old("out");
     commit_beyond_limit(4096);
-    set = mtlm_indexed_dataset_open(files_path("out"), 0, NULL);
-    assert_non_null(set);
-    assert_int_equal(mtlm_indexed_dataset_tokens(set, 0, 1), 3);
-    mtlm_indexed_dataset_close(set);
+    assert_tokens("out", 3);
 }
 
 static int stop(struct mtlm_error *err)
@@ -160,45 +173,37 @@ static int stop(struct mtlm_error *err)
 
 static void test_a_stopped_commit_leaves_the_old_pair(void **state)
 {
-    static const int64_t length[] = {3};
     struct mtlm_error err = {0};
     struct mtlm_indexed_writer *writer;
-    struct mtlm_indexed_dataset *set;
     int before;
 
     (void) state;
-    files_write_numbered("out", length, 1, 70000);
+    write_old("out");
     before = files_count();
     writer = begin(20, NULL);
     mtlm_indexed_writer_stop(writer, stop);
     assert_int_equal(mtlm_indexed_writer_commit(writer, &err), -1);
     assert_int_equal(err.code, MTLM_EXIT_INTERRUPTED);
     mtlm_indexed_writer_destroy(writer);
-    set = mtlm_indexed_dataset_open(files_path("out"), 0, NULL);
-    assert_non_null(set);
-    assert_int_equal(mtlm_indexed_dataset_tokens(set, 0, 1), 3);
-    mtlm_indexed_dataset_close(set);
+    assert_tokens("out", 3);
     assert_int_equal(files_count(), before);
 }
 
 static void test_a_new_pair_replaces_the_old(void **state)
 {
     struct mtlm_indexed_writer *writer;
-    static const int64_t length[] = {3};
-    struct mtlm_indexed_dataset *old, *set;
+    struct mtlm_indexed_dataset *old;
     int before;
     int32_t token;
 
     (void) state;
-    files_write_numbered("out", length, 1, 70000);
+    write_old("out");
     before = files_count();
     old = mtlm_indexed_dataset_open(files_path("out"), 0, NULL);
     writer = begin(20, NULL);
     assert_int_equal(mtlm_indexed_writer_commit(writer, NULL), 0);
     mtlm_indexed_writer_destroy(writer);
-    set = mtlm_indexed_dataset_open(files_path("out"), 0, NULL);
-    assert_int_equal(mtlm_indexed_dataset_tokens(set, 0, 1), 20);
-    mtlm_indexed_dataset_close(set);
+    assert_tokens("out", 20);
     /* Who has the old one open reads on. */
     mtlm_indexed_dataset_read(old, 0, 2, 1, &token);
     assert_int_equal(token, 2);
@@ -209,13 +214,11 @@ static void test_a_new_pair_replaces_the_old(void **state)
 static void test_linked_files_are_replaced_where_they_are(void **state)
 {
     static const char *const name[] = {"out.bin", "out.idx"};
-    static const int64_t length[] = {3};
     struct mtlm_indexed_writer *writer;
-    struct mtlm_indexed_dataset *set;
     struct stat st;
 
     (void) state;
-    files_write_numbered("there", length, 1, 70000);
+    write_old("there");
     for (int i = 0; i < 2; i++) {
         unlink(files_path(name[i]));
         assert_int_equal(
@@ -226,11 +229,7 @@ static void test_linked_files_are_replaced_where_they_are(void **state)
         if (whole)
             assert_int_equal(mtlm_indexed_writer_commit(writer, NULL), 0);
         mtlm_indexed_writer_destroy(writer);
-        set = mtlm_indexed_dataset_open(files_path("there"), 0, NULL);
-        assert_non_null(set);
-        assert_int_equal(mtlm_indexed_dataset_tokens(set, 0, 1),
-                         whole ? 20 : 3);
-        mtlm_indexed_dataset_close(set);
+        assert_tokens("there", whole ? 20 : 3);
     }
     for (int i = 0; i < 2; i++) {
         assert_int_equal(lstat(files_path(name[i]), &st), 0);
@@ -242,14 +241,12 @@ static void test_linked_files_are_replaced_where_they_are(void **state)
  * Written in place, it would be half a .bin under the old .idx. */
 static void test_a_linked_file_is_not_written_in_place(void **state)
 {
-    static const int64_t length[] = {3};
     struct mtlm_error err = {0};
     struct mtlm_indexed_writer *writer;
-    struct mtlm_indexed_dataset *set;
     int before;
 
     (void) state;
-    files_write_numbered("linked", length, 1, 70000);
+    write_old("linked");
     assert_int_equal(mkdir(files_path("closed"), 0700), 0);
     assert_int_equal(
         rename(files_path("linked.bin"), files_path("closed/there")), 0);
@@ -264,10 +261,7 @@ static void test_a_linked_file_is_not_written_in_place(void **state)
     assert_null(writer);
     assert_int_equal(err.code, MTLM_EXIT_IO);
     assert_non_null(strstr(err.text, "/linked.bin: Permission denied"));
-    set = mtlm_indexed_dataset_open(files_path("linked"), 0, NULL);
-    assert_non_null(set);
-    assert_int_equal(mtlm_indexed_dataset_tokens(set, 0, 1), 3);
-    mtlm_indexed_dataset_close(set);
+    assert_tokens("linked", 3);
     assert_int_equal(files_count(), before);
 }
 
