@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "models/text/indexed_format.h"
 #include "models/text/indexed_writer.h"
@@ -16,7 +15,6 @@
 
 struct mtlm_indexed_writer {
     struct mtlm_output_file *bin, *idx;
-    char *bin_path, *idx_path;
     int64_t vocab_size;
     enum mtlm_idx_dtype dtype;
     int32_t *length; /* [sequences], room for length_capacity */
@@ -33,14 +31,16 @@ struct mtlm_indexed_writer *mtlm_indexed_writer_create(const char *prefix,
                                                        struct mtlm_error *err)
 {
     struct mtlm_indexed_writer *writer = mtlm_calloc(1, sizeof(*writer));
+    char *bin = mtlm_sprintf("%s.bin", prefix);
+    char *idx = mtlm_sprintf("%s.idx", prefix);
 
     writer->vocab_size = vocab_size;
     writer->dtype = vocab_size < 65500 ? MTLM_IDX_U16 : MTLM_IDX_I32;
-    writer->bin_path = mtlm_sprintf("%s.bin", prefix);
-    writer->idx_path = mtlm_sprintf("%s.idx", prefix);
-    writer->bin = mtlm_output_file_create(writer->bin_path, err);
+    writer->bin = mtlm_output_file_create(bin, err);
     if (writer->bin)
-        writer->idx = mtlm_output_file_create(writer->idx_path, err);
+        writer->idx = mtlm_output_file_create(idx, err);
+    free(idx);
+    free(bin);
     if (!writer->idx) {
         mtlm_indexed_writer_destroy(writer);
         return NULL;
@@ -146,22 +146,6 @@ static int write_idx(struct mtlm_indexed_writer *writer, struct mtlm_error *err)
     return rc;
 }
 
-/* Gives both files their names.  Removes an old .idx first: otherwise a process
- * that dies between the two renames leaves a new .bin with an old .idx.  A
- * missing .idx is noticed. */
-static int publish(struct mtlm_indexed_writer *writer, struct mtlm_error *err)
-{
-    if (mtlm_output_file_clear(writer->idx, err) < 0)
-        return -1;
-    if (mtlm_output_file_publish(writer->bin, err) < 0)
-        return -1;
-    if (mtlm_output_file_publish(writer->idx, err) < 0) {
-        unlink(writer->bin_path);
-        return -1;
-    }
-    return 0;
-}
-
 void mtlm_indexed_writer_stop(struct mtlm_indexed_writer *writer,
                               int (*stopped)(struct mtlm_error *err))
 {
@@ -177,7 +161,7 @@ int mtlm_indexed_writer_commit(struct mtlm_indexed_writer *writer,
                    || mtlm_output_file_finish(writer->idx, err) < 0
                    || (writer->stopped && writer->stopped(err) < 0)
                ? -1
-               : publish(writer, err);
+               : mtlm_output_file_publish_pair(writer->bin, writer->idx, err);
 }
 
 void mtlm_indexed_writer_destroy(struct mtlm_indexed_writer *writer)
@@ -188,7 +172,5 @@ void mtlm_indexed_writer_destroy(struct mtlm_indexed_writer *writer)
     mtlm_output_file_destroy(writer->bin);
     free(writer->bound);
     free(writer->length);
-    free(writer->idx_path);
-    free(writer->bin_path);
     free(writer);
 }

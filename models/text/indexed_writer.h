@@ -7,8 +7,9 @@
 
 /* Writes documents to PREFIX.bin and PREFIX.idx (indexed_dataset.h) as they
  * come. Both files appear at commit, whole or not at all, and replace older
- * ones. Failures are MTLM_EXIT_IO with file and reason.  Memory: 4 bytes per
- * sequence and 8 per document. */
+ * ones.  A failed commit leaves the older ones, as far as the system lets
+ * mtlm_output_file_publish_pair() do that.  Failures are MTLM_EXIT_IO with file
+ * and reason.  Memory: 4 bytes per sequence and 8 per document. */
 struct mtlm_indexed_writer;
 
 /* Begins both files; the caller destroys the writer.  A token takes two bytes

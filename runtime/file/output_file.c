@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/base/memory.h"
@@ -21,8 +22,10 @@ struct mtlm_output_file {
     /* name: in messages.  path: of the file.  temporary: NULL once removed, and
      * if bytes go to the path itself */
     char *name, *path, *temporary;
-    int fd;       /* -1 once finished */
-    char *buffer; /* [BUFFER_BYTES] the first `held` are unwritten */
+    bool published; /* the temporary file became the file */
+    char *old;      /* name of the file before, once renamed; NULL: none is */
+    int fd;         /* -1 once finished */
+    char *buffer;   /* [BUFFER_BYTES] the first `held` are unwritten */
     size_t held;
 };
 
@@ -150,14 +153,6 @@ int mtlm_output_file_finish(struct mtlm_output_file *file,
     return rc < 0 || !closed ? failed(file, "write", err) : 0;
 }
 
-int mtlm_output_file_clear(const struct mtlm_output_file *file,
-                           struct mtlm_error *err)
-{
-    if (!file->temporary || unlink(file->path) == 0 || errno == ENOENT)
-        return 0;
-    return failed(file, "replace", err);
-}
-
 int mtlm_output_file_publish(struct mtlm_output_file *file,
                              struct mtlm_error *err)
 {
@@ -167,10 +162,117 @@ int mtlm_output_file_publish(struct mtlm_output_file *file,
         return failed(file, "create", err);
     free(file->temporary);
     file->temporary = NULL;
+    file->published = true;
     /* Only then the new name is on the disk. */
     if (mtlm_disk_sync_above(file->path) < 0)
         return failed(file, "write the directory of", err);
     return 0;
+}
+
+/* ---- a pair ---- */
+
+/* Returns a name beside the path that nothing has: a process that died may have
+ * left the user's data under the first ones. */
+static char *find_free_name(const char *path)
+{
+    struct stat there;
+
+    for (int i = 0;; i++) {
+        char *name = mtlm_sprintf("%s.old.%d", path, i);
+
+        if (lstat(name, &there) < 0)
+            return name;
+        free(name);
+    }
+}
+
+/* Renames the file that publish() would replace, if there is one. */
+static int set_aside(struct mtlm_output_file *file, struct mtlm_error *err)
+{
+    struct stat there;
+    int rc;
+
+    if (!file->temporary)
+        return 0;
+    rc = lstat(file->path, &there);
+    if (rc < 0 && errno == ENOENT)
+        return 0;
+    if (rc == 0 && S_ISDIR(there.st_mode)) {
+        errno = EISDIR; /* as the rename to its name says */
+        rc = -1;
+    }
+    if (rc < 0)
+        return failed(file, "replace", err);
+    file->old = find_free_name(file->path);
+    if (rename(file->path, file->old) < 0) {
+        failed(file, "replace", err);
+        free(file->old);
+        file->old = NULL;
+        return -1;
+    }
+    return mtlm_disk_sync_above(file->path) < 0
+               ? failed(file, "write the directory of", err)
+               : 0;
+}
+
+/* Removes the file that publish() gave its name. */
+static int withdraw(const struct mtlm_output_file *file)
+{
+    const bool gone = !file->published || unlink(file->path) == 0
+                      || errno == ENOENT;
+
+    return gone ? 0 : -1;
+}
+
+/* Gives the old file its name again, in place of a published one. */
+static int put_back(struct mtlm_output_file *file)
+{
+    const int rc = file->old ? rename(file->old, file->path) : withdraw(file);
+
+    if (rc == 0) {
+        free(file->old);
+        file->old = NULL;
+    }
+    return rc;
+}
+
+static void remove_old(const struct mtlm_output_file *file)
+{
+    if (file->old)
+        unlink(file->old);
+}
+
+/* Adds the name of an old file to the reason in err. */
+static void name_old(const struct mtlm_output_file *file,
+                     struct mtlm_error *err)
+{
+    char *reason;
+
+    if (!file->old || !err)
+        return;
+    reason = mtlm_strdup(err->text);
+    mtlm_error_set(err, MTLM_EXIT_IO, "%s; the old %s is now %s", reason,
+                   file->name, file->old);
+    free(reason);
+}
+
+int mtlm_output_file_publish_pair(struct mtlm_output_file *data,
+                                  struct mtlm_output_file *index,
+                                  struct mtlm_error *err)
+{
+    if (set_aside(index, err) == 0 && set_aside(data, err) == 0
+        && mtlm_output_file_publish(data, err) == 0
+        && mtlm_output_file_publish(index, err) == 0) {
+        remove_old(data);
+        remove_old(index);
+        return 0;
+    }
+    /* The old index stands beside the old data only. */
+    if (withdraw(index) < 0 || put_back(data) < 0 || put_back(index) < 0) {
+        name_old(data, err);
+        name_old(index, err);
+    }
+    return -1;
 }
 
 void mtlm_output_file_destroy(struct mtlm_output_file *file)
@@ -182,6 +284,7 @@ void mtlm_output_file_destroy(struct mtlm_output_file *file)
     if (file->temporary)
         unlink(file->temporary);
     free(file->buffer);
+    free(file->old);
     free(file->temporary);
     free(file->path);
     free(file->name);

@@ -39,13 +39,20 @@ int mtlm_output_file_print(struct mtlm_output_file *file,
 int mtlm_output_file_finish(struct mtlm_output_file *file,
                             struct mtlm_error *err);
 
-/* Removes the file that publish() would replace. */
-int mtlm_output_file_clear(const struct mtlm_output_file *file,
-                           struct mtlm_error *err);
-
 /* Gives the finished file its name, replacing any file of that name. */
 int mtlm_output_file_publish(struct mtlm_output_file *file,
                              struct mtlm_error *err);
+
+/* Gives two finished files that belong together their names, replacing any
+ * files of these names.  index is the file without which nobody reads data.
+ *
+ * Meanwhile the old files have other names, PATH.old.N, and index is missing: a
+ * process that dies leaves no old file beside a new one.  On return -1 the old
+ * files have their names again, and the new ones are gone.  Where the system
+ * refuses this, too, err says which names the old files have. */
+int mtlm_output_file_publish_pair(struct mtlm_output_file *data,
+                                  struct mtlm_output_file *index,
+                                  struct mtlm_error *err);
 
 /* Finishes and publishes the file, unless rc, of its writing, is not 0; then
  * destroys the file.  file may be NULL, with rc below 0.  Returns 0 once

@@ -1,6 +1,8 @@
 /* The writer: both files appear together, or nothing does. */
 #include "config.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -211,6 +213,96 @@ static void test_a_new_pair_replaces_the_old(void **state)
     assert_int_equal(files_count(), before);
 }
 
+/* The system refuses renames first_refused .. last_refused, counted from 1. */
+static int renames, first_refused, last_refused;
+
+int __real_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to);
+
+int __wrap_rename(const char *from, const char *to)
+{
+    renames++;
+    if (renames < first_refused || renames > last_refused)
+        return __real_rename(from, to);
+    errno = EACCES;
+    return -1;
+}
+
+/* A commit renames the old .idx, the old .bin, the new .bin and the new .idx,
+ * in this order. */
+static void refuse_renames(int first, int last, struct mtlm_error *err)
+{
+    struct mtlm_indexed_writer *writer = begin(20, NULL);
+
+    renames = 0;
+    first_refused = first;
+    last_refused = last;
+    assert_int_equal(mtlm_indexed_writer_commit(writer, err), -1);
+    last_refused = 0;
+    mtlm_indexed_writer_destroy(writer);
+    assert_int_equal(err->code, MTLM_EXIT_IO);
+    assert_non_null(strstr(err->text, ": Permission denied"));
+}
+
+static void test_a_refused_rename_leaves_the_old_pair(void **state)
+{
+    struct mtlm_error err = {0};
+    int before;
+
+    (void) state;
+    write_old("out");
+    before = files_count();
+    for (int n = 1; n <= 4; n++) {
+        refuse_renames(n, n, &err);
+        assert_null(strstr(err.text, "the old"));
+        assert_tokens("out", 3);
+        assert_int_equal(files_count(), before);
+    }
+}
+
+static void test_old_files_that_cannot_return_are_named(void **state)
+{
+    struct mtlm_error err = {0};
+
+    (void) state;
+    write_old("out");
+    for (int n = 3; n <= 4; n++) {
+        refuse_renames(n, INT_MAX, &err);
+        assert_non_null(strstr(err.text, "/out.bin.old.0; the old "));
+        assert_non_null(strstr(err.text, "/out.idx.old.0"));
+        assert_null(mtlm_indexed_dataset_open(files_path("out"), 0, NULL));
+        /* Under these names the pair is whole. */
+        assert_int_equal(
+            rename(files_path("out.bin.old.0"), files_path("out.bin")), 0);
+        assert_int_equal(
+            rename(files_path("out.idx.old.0"), files_path("out.idx")), 0);
+        assert_tokens("out", 3);
+    }
+}
+
+/* A process that died may have left the user's data. */
+static void test_other_old_files_stay(void **state)
+{
+    struct mtlm_indexed_writer *writer;
+    size_t bytes;
+    char *kept;
+
+    (void) state;
+    write_old("out");
+    files_write("out.bin.old.0", "kept", 4);
+    writer = begin(20, NULL);
+    assert_int_equal(mtlm_indexed_writer_commit(writer, NULL), 0);
+    mtlm_indexed_writer_destroy(writer);
+    assert_tokens("out", 20);
+    assert_int_equal(access(files_path("out.bin.old.1"), F_OK), -1);
+    kept = (char *) files_read("out.bin.old.0", &bytes);
+    assert_non_null(kept);
+    assert_int_equal(bytes, 4);
+    assert_memory_equal(kept, "kept", 4);
+    free(kept);
+    unlink(files_path("out.bin.old.0"));
+}
+
 static void test_linked_files_are_replaced_where_they_are(void **state)
 {
     static const char *const name[] = {"out.bin", "out.idx"};
@@ -320,6 +412,9 @@ int main(void)
         cmocka_unit_test(test_a_failed_write_leaves_the_old_pair),
         cmocka_unit_test(test_a_stopped_commit_leaves_the_old_pair),
         cmocka_unit_test(test_a_new_pair_replaces_the_old),
+        cmocka_unit_test(test_a_refused_rename_leaves_the_old_pair),
+        cmocka_unit_test(test_old_files_that_cannot_return_are_named),
+        cmocka_unit_test(test_other_old_files_stay),
         cmocka_unit_test(test_linked_files_are_replaced_where_they_are),
         cmocka_unit_test(test_a_linked_file_is_not_written_in_place),
         cmocka_unit_test(test_a_directory_in_the_way_is_reported),
