@@ -81,10 +81,11 @@ sub pod_inline
     # bracket of a code before all of these are gone.
     $text =~ s/E<lt>/\x01/g;
     $text =~ s/E<gt>/\x02/g;
-    1 while $text =~ s/([A-Z])(?:<<<+\s+(.*?)\s+>>>+|<<\s+(.*?)\s+>>|<([^<>]*)>)/
-        my $inner = pod_code($1, $2 || $3 || $4 || '');
+    1 while $text =~ s{([A-Z])(?:<<<+\s+(.*?)\s+>>>+|<<\s+(.*?)\s+>>|<([^<>]*)>)}{
+        my $inner = pod_code($1, $2 // $3 // $4);
         $inner =~ tr{<>}{\x01\x02};
-        $inner/gesx;
+        $inner
+    }gesx;
     $text =~ tr/\x01\x02/<>/;
     return $text;
 }

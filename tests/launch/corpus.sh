@@ -19,7 +19,7 @@ not this
 
 =head1 Title
 
-Text with C<code>, B<< bold >>, L<a link|perlfunc/x>, E<lt>brackets>,
+Text with C<code>, C<0>, B<< bold >>, C<< 0 >>, L<a link|perlfunc/x>, E<lt>brackets>,
 X<index>and I<B<both>>.
 
 =begin comment
@@ -40,7 +40,7 @@ echo short >"$work/c.pod"
 {
     printf 'A & B\n\nThe first line “quoted” café.\n\none\ntwo\n\n%s\n\f\n' \
         "${filler% }"
-    printf 'Title\n\nText with code, bold, a link, <brackets>, and both.\n\n'
+    printf 'Title\n\nText with code, 0, bold, 0, a link, <brackets>, and both.\n\n'
     printf '    verbatim C<stays>\n\n%s\n' "${filler% }"
 } >"$work/want"
 printf '%s\n' "$work/a.html" "$work/b.pod" "$work/c.pod" \
