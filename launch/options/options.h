@@ -221,10 +221,11 @@ struct mtlm_options {
                            * NULL; see mtlm_tokenizer_describe() */
 
     /* Generation of text */
-    char *generate;         /* the prompt, or NULL */
-    char *prompt_file;      /* prompts, a line each, or NULL */
-    int64_t max_new_tokens; /* of a sequence; 0: 100, or as many as fit */
-    int64_t num_samples;    /* of each prompt */
+    char *generate;          /* the prompt, or NULL */
+    char *prompt_file;       /* prompts, a line each, or NULL */
+    bool config_has_prompts; /* --config has a prompt-file */
+    int64_t max_new_tokens;  /* of a sequence; 0: 100, or as many as fit */
+    int64_t num_samples;     /* of each prompt */
     double temperature, top_p;
     int64_t top_k; /* 0: all tokens */
 

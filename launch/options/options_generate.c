@@ -116,15 +116,14 @@ static void forget_training(struct mtlm_options *o)
 }
 
 /* Whether a precision is meant for generation.  A file that names prompts is no
- * training's. */
+ * training's, whichever prompts the command line has. */
 static bool is_of_generation(const struct mtlm_options *o,
                              enum mtlm_option_id precision)
 {
     const enum mtlm_option_source source = mtlm_options_source(o, precision);
 
     return source == MTLM_SOURCE_COMMAND_LINE
-           || (source == MTLM_SOURCE_CONFIG
-               && mtlm_options_source(o, MTLM_OPT_PROMPT_FILE) == source);
+           || (source == MTLM_SOURCE_CONFIG && o->config_has_prompts);
 }
 
 /* A CPU converts whole weights of 16 bits for each token. */

@@ -13,8 +13,8 @@ bool mtlm_options_generate_wanted(const struct mtlm_options *options);
 const char *mtlm_options_generate_name(const struct mtlm_options *options);
 
 /* Turns a job that generates text into one that only evaluates, in fp32 unless
- * the command says otherwise, or a file whose prompt-file is in use; and drops
- * what a training needs.  Call before any value follows from another.  -1 and
+ * the command says otherwise, or a file that has a prompt-file; and drops what a
+ * training needs.  Call before any value follows from another.  -1 and
  * MTLM_EXIT_USAGE: an option contradicts, or is for generation only. */
 int mtlm_options_generate_prepare(struct mtlm_options *options,
                                   struct mtlm_error *err);

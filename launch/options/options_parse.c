@@ -272,6 +272,8 @@ static int set_config(struct mtlm_options *options, const char *path,
             mtlm_options_note(options, "%s:%d: %s is spelled %s=%s here", path,
                               e->line, e->key, name, e->text);
     }
+    /* The line, which comes next, may replace the prompts. */
+    options->config_has_prompts = options->prompt_file != NULL;
     return 0;
 }
 

@@ -56,6 +56,10 @@ static void test_what_a_training_needs_is_dropped(void **state)
     /* A file with prompts is none of a training. */
     accepts_config("bf16 = yes\nprompt-file = some\n", TINY);
     assert_true(options.bf16);
+    accepts_config("bf16 = yes\nprompt-file = some\n",
+                   TINY "--prompt-file other");
+    assert_true(options.bf16);
+    assert_string_equal(options.prompt_file, "other");
     accepts_config("bf16 = yes\n", TINY "--prompt-file some");
     assert_false(options.bf16);
 }
