@@ -307,44 +307,86 @@ static void put_swatch(FILE *f, double x, double y, enum mtlm_color colour,
             colour, dash, x, y - 0.35 * MTLM_LOSS_FONT);
 }
 
-/* Writes the line that says what is drawn how. */
-static void put_key(FILE *f, const struct loss_picture *picture, double y)
+/* The key says what is drawn how.  It has an entry for each kind of curve up to
+ * the test's: a sample, and a name. */
+enum { ENTRIES = MTLM_CURVE_TEST + 1 };
+
+struct loss_key {
+    const char *name[ENTRIES]; /* NULL: no run has such values */
+    double x[ENTRIES], y[ENTRIES];
+    int lines;
+    char training[64];
+};
+
+/* Returns how far the name is behind the begin of its entry. */
+static int indent_of(int kind)
 {
-    static const char *const name[] = {[MTLM_CURVE_VALIDATION] =
-                                           "validation loss",
-                                       [MTLM_CURVE_TEST] = "test loss"};
-    const enum mtlm_color colour =
-        picture->n > 1 ? MTLM_COLOR_HOST : colour_of(0);
-    char text[64];
+    return kind == MTLM_CURVE_TRAINING ? 28 : 16;
+}
+
+/* Places the entries.  An entry that would pass the edge begins a line. */
+static void make_key(const struct loss_picture *picture, struct loss_key *key)
+{
+    const char *const name[] = {name_training(picture, key->training),
+                                "validation loss", "test loss"};
     double x = MTLM_LOSS_LEFT;
 
-    if (has(picture, MTLM_CURVE_TRAINING)) {
-        const char *training = name_training(picture, text);
+    key->lines = 1;
+    for (int kind = 0; kind < ENTRIES; kind++) {
+        const double width =
+            indent_of(kind) + letter * MTLM_LOSS_FONT * strlen(name[kind]);
 
-        put_swatch(f, x, y, colour, "");
-        put_text(f, x + 28, y, "", training);
-        x += 28 + letter * MTLM_LOSS_FONT * strlen(training) + 20;
-    }
-    for (int kind = MTLM_CURVE_VALIDATION; kind <= MTLM_CURVE_TEST; kind++) {
-        if (!has(picture, kind))
+        key->name[kind] = has(picture, kind) ? name[kind] : NULL;
+        if (!key->name[kind])
             continue;
-        put_mark(f, kind, x + 5, y - 0.35 * MTLM_LOSS_FONT, colour);
-        fputs(kind == MTLM_CURVE_TEST ? "</path>" : "</circle>", f);
-        put_text(f, x + 16, y, "", name[kind]);
-        x += 16 + letter * MTLM_LOSS_FONT * strlen(name[kind]) + 20;
+        if (x > MTLM_LOSS_LEFT
+            && x + width > MTLM_LOSS_WIDTH - MTLM_LOSS_RIGHT) {
+            x = MTLM_LOSS_LEFT;
+            key->lines++;
+        }
+        key->x[kind] = x;
+        key->y[kind] = key->lines * LINE;
+        x += width + 20;
     }
 }
 
-static int legend_lines(const struct loss_picture *picture)
+static void put_sample(FILE *f, int kind, double x, double y,
+                       enum mtlm_color colour)
 {
-    return 1 + (picture->n > 1 ? picture->n : 0);
+    if (kind == MTLM_CURVE_TRAINING) {
+        put_swatch(f, x, y, colour, "");
+        return;
+    }
+    put_mark(f, kind, x + 5, y - 0.35 * MTLM_LOSS_FONT, colour);
+    fputs(kind == MTLM_CURVE_TEST ? "</path>" : "</circle>", f);
 }
 
-static void put_legend(FILE *f, const struct loss_picture *picture)
+static void put_key(FILE *f, const struct loss_picture *picture,
+                    const struct loss_key *key)
 {
-    double y = LINE;
+    const enum mtlm_color colour =
+        picture->n > 1 ? MTLM_COLOR_HOST : colour_of(0);
 
-    put_key(f, picture, y);
+    for (int kind = 0; kind < ENTRIES; kind++)
+        if (key->name[kind]) {
+            put_sample(f, kind, key->x[kind], key->y[kind], colour);
+            put_text(f, key->x[kind] + indent_of(kind), key->y[kind], "",
+                     key->name[kind]);
+        }
+}
+
+static int legend_lines(const struct loss_picture *picture,
+                        const struct loss_key *key)
+{
+    return key->lines + (picture->n > 1 ? picture->n : 0);
+}
+
+static void put_legend(FILE *f, const struct loss_picture *picture,
+                       const struct loss_key *key)
+{
+    double y = key->lines * LINE;
+
+    put_key(f, picture, key);
     for (int i = 0; i < picture->n && picture->n > 1; i++) {
         y += LINE;
         put_swatch(f, MTLM_LOSS_LEFT, y, colour_of(i), dashes_of(i));
@@ -373,13 +415,15 @@ static void put_picture(FILE *f, const void *what)
 {
     const struct loss_picture *picture = what;
     const bool rates = has(picture, MTLM_CURVE_RATE);
-    const struct mtlm_loss_panel losses =
-        losses_panel(picture, (legend_lines(picture) + 0.7) * LINE);
-    const struct mtlm_loss_panel strip = rates_panel(picture, &losses);
+    struct mtlm_loss_panel losses, strip;
     const struct mtlm_loss_panel *lowest = rates ? &strip : &losses;
+    struct loss_key key;
 
+    make_key(picture, &key);
+    losses = losses_panel(picture, (legend_lines(picture, &key) + 0.7) * LINE);
+    strip = rates_panel(picture, &losses);
     put_head(f, lowest->top + lowest->height + BOTTOM);
-    put_legend(f, picture);
+    put_legend(f, picture, &key);
     mtlm_loss_panel_put_losses(f, &losses, axis_of(picture));
     mtlm_loss_panel_put_iterations(f, &losses, !rates);
     put_losses(f, picture, &losses);

@@ -94,12 +94,15 @@ static void test_picture_has_the_values_in_place(void **state)
     assert_non_null(strstr(text, ">training loss</text>"));
     assert_non_null(strstr(text, ">loss (nats per token)</text>"));
     free(text);
-    /* A long key stays whole. */
+    /* A long key stays whole, and in the picture: a second line moves the panel
+     * down by 20 pixels. */
     losses.width = 12345678;
     text = draw(&losses, 1);
     assert_non_null(strstr(text, ", mean of the last 12345678</text>"));
-    assert_non_null(strstr(text, ">validation loss</text>"));
-    assert_non_null(strstr(text, ">test loss</text>"));
+    assert_non_null(strstr(text, "y=\"20.0\">validation loss</text>"));
+    assert_non_null(
+        strstr(text, "<text x=\"74.0\" y=\"40.0\">test loss</text>"));
+    assert_non_null(strstr(text, "d=\"M234.0 54.0L410.0 184.0L586.0 314.0\""));
     free(text);
     mtlm_losses_free(&losses);
     free(path);
