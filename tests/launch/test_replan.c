@@ -420,6 +420,11 @@ static void test_what_contradicts_is_refused(void **state)
     accepts_config("replan-after = 10\n", FOUR "--train-iters 10");
     refuses(FOUR "--replan-after 2 --dry-run",
             "--replan-after measures iterations, and --dry-run runs none");
+    refuses(FOUR "--train-iters 10 --replan-after 9 --offload optimizer",
+            "--replan-after copies weights and moments to memory, and "
+            "--offload leaves none for them");
+    accepts(FOUR "--train-iters 10 --replan-after 0 --offload optimizer "
+                 "--offload-dir .");
 }
 
 int main(void)
