@@ -18,15 +18,15 @@ def _by_mode(cells):
     return {MODES[name]: cell for name, cell in cells.items()}
 
 
-def data(about, found, short, again, job):
+def data(about, found, short, again, failures, job):
     """Of the file.  found: {title: rows}; short: cells; again: what ran later, in
-    words; job: of all rows, as UNNAMED."""
+    words; failures: [(schedule, sentence)]; job: of all rows, as UNNAMED."""
     settings = {
         title: [dict(row, cells=_by_name(row["cells"])) for row in rows]
         for title, rows in found.items()
     }
     return {"machine": about, "settings": settings, "short": _by_name(short),
-            "again": again, "job": job}
+            "again": again, "failures": failures, "job": job}
 
 
 def _check(path, there, job):
@@ -38,7 +38,7 @@ def _check(path, there, job):
 
 
 def read(path, job):
-    """(found, short, again) as written, of that job; Failure."""
+    """(found, short, again, failures) as written, of that job; Failure."""
     try:
         with open(path) as file:
             stored = json.load(file)
@@ -47,7 +47,12 @@ def read(path, job):
             for title, rows in stored["settings"].items()
         }
         _check(path, stored.get("job", UNNAMED), job)
-        return found, _by_mode(stored["short"]), stored.get("again", [])
+        return (
+            found,
+            _by_mode(stored["short"]),
+            stored.get("again", []),
+            [(name, words) for name, words in stored.get("failures", [])],
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Failure(f"{path} has no rows to keep: {error}")
 
@@ -67,8 +72,9 @@ def merge(old, new):
 
 def keep(path, job, names, found, short):
     """Adds the rows of the file to those of the names, which ran: (found, short,
-    again); Failure."""
-    old, old_short, again = read(path, job)
+    again, failures); Failure.  What failed earlier stays until its row runs
+    again."""
+    old, old_short, again, failures = read(path, job)
     others = max(
         c["others"] for rows in found.values() for r in rows
         for c in r["cells"].values()
@@ -78,4 +84,5 @@ def keep(path, job, names, found, short):
         f"Rows of {', '.join(names)} ran again later; other programs took at "
         f"most {others:.2f} cores then.",
     ]
-    return merge(old, found), short or old_short, again
+    failures = [failure for failure in failures if failure[0] not in names]
+    return merge(old, found), short or old_short, again, failures

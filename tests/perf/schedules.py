@@ -1,5 +1,7 @@
 """perf/schedules: its formulas and tables, refusals, and a run on two ranks."""
 
+import contextlib
+import io
 import json
 import os
 import re
@@ -263,7 +265,7 @@ class Rows(unittest.TestCase):
         self.assertEqual(list(found["cells"]), list(table.MODES[:3]))
         self.assertEqual(
             failures,
-            [f"here: v-min, auto, {p}: no memory" for p in ("prio", "mtlm")],
+            [("v-min", f"here: v-min, auto, {p}: no memory") for p in ("prio", "mtlm")],
         )
 
     def test_schedules_of_equal_memory_share_the_jobs_of_auto(self):
@@ -287,10 +289,11 @@ class Store(unittest.TestCase):
             path = os.path.join(work, "x.json")
             page_files.write_page(
                 path.removesuffix(".json"), "",
-                schedule_store.data({}, old, {}, ["once"], JOB),
+                schedule_store.data({}, old, {}, ["once"], [("gpipe", "late")], JOB),
             )
-            found, short, again = schedule_store.read(path, JOB)
-        self.assertEqual((found, short, again), (old, {}, ["once"]))
+            found, *others = schedule_store.read(path, JOB)
+        self.assertEqual(found, old)
+        self.assertEqual(others, [{}, ["once"], [("gpipe", "late")]])
         new = {"a": [row("v-half", 3, [cell(30, 30.5)])]}
         merged = schedule_store.merge(found, new)["a"]
         self.assertEqual([r["schedule"] for r in merged], ["gpipe", "v-half"])
@@ -305,8 +308,8 @@ class Store(unittest.TestCase):
             return schedule_store.read(path, job)
 
     def test_rows_of_another_job_are_refused(self):
-        stored = schedule_store.data({}, {}, {}, [], JOB)
-        self.assertEqual(self.read(stored, JOB), ({}, {}, []))
+        stored = schedule_store.data({}, {}, {}, [], [], JOB)
+        self.assertEqual(self.read(stored, JOB), ({}, {}, [], []))
         for name, value in (
             ("ranks", 2), ("microbatches", 16), ("unit", 8), ("quick", True)
         ):
@@ -317,11 +320,11 @@ class Store(unittest.TestCase):
                 self.read(stored, dict(JOB, **{name: value}))
 
     def test_a_file_without_a_job_is_of_the_defaults(self):
-        stored = schedule_store.data({}, {}, {}, [], JOB)
+        stored = schedule_store.data({}, {}, {}, [], [], JOB)
         del stored["job"]
         with unittest.mock.patch.object(sys, "argv", [SCRIPT]):
             defaults = script().job_of(script().arguments())
-        self.assertEqual(self.read(stored, defaults), ({}, {}, []))
+        self.assertEqual(self.read(stored, defaults), ({}, {}, [], []))
         with self.assertRaises(Failure):
             self.read(stored, dict(defaults, ranks=2))
 
@@ -380,6 +383,37 @@ class Script(unittest.TestCase):
         self.assertEqual(name(), whole)
         self.assertEqual(name(*some), whole + "-part")
         self.assertEqual(name("--quick"), whole + "-part")
+
+    def test_a_failure_stays_on_the_page_until_its_row_runs_again(self):
+        module, quiet = script(), dict(cell(30, 31), spread=0, unit_ms=16)
+
+        def page(work, ran, lost, *words):
+            """Of a call that ran these rows, of which some failed."""
+
+            def measure(_ours, _options, _schedules, failures):
+                failures += [(name, f"{name} is late") for name in lost]
+                return {
+                    "a": [row(n, 4, [] if n in lost else [quiet]) for n in ran]
+                }, {}
+
+            words = [SCRIPT, "--write", work, *words]
+            with unittest.mock.patch.multiple(
+                module, measure=measure, Ours=unittest.mock.MagicMock()
+            ), unittest.mock.patch.object(sys, "argv", words):
+                with contextlib.redirect_stdout(io.StringIO()):
+                    self.assertEqual(module.main(), bool(lost))
+            (name,) = [x for x in os.listdir(work) if x.endswith(".md")]
+            with open(os.path.join(work, name)) as file:
+                return file.read()
+
+        with tempfile.TemporaryDirectory() as work:
+            keep = "--keep", "--only"
+            text = page(work, ["gpipe", "v-half"], ["gpipe"])
+            self.assertIn("* Failed: gpipe is late\n", text)
+            text = page(work, ["v-half"], [], *keep, "v-half")
+            self.assertIn("* Failed: gpipe is late\n", text)
+            text = page(work, ["gpipe"], [], *keep, "gpipe")
+            self.assertNotIn("Failed", text)
 
     def test_a_table_of_two_ranks(self):
         with tempfile.TemporaryDirectory() as work:
