@@ -1,8 +1,11 @@
 """perf/gains: its jobs, equal memory, sources of a gain, and a small job."""
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
+import tempfile
 import unittest
 import xml.etree.ElementTree as xml
 from unittest import mock
@@ -76,7 +79,7 @@ class Sources(unittest.TestCase):
 
     def test_the_page_names_its_seconds_simulated(self):
         """No column has the seconds that a paper measured."""
-        text = script.page({"job": self.STEPS}, {})
+        text = script.page({"job": self.STEPS}, {}, [])
         self.assertIn("| as published s |", text)
         self.assertNotIn("| published s", text)
         self.assertIn("all seconds are simulated", text)
@@ -153,6 +156,43 @@ class Sources(unittest.TestCase):
             titles,
             ["recompute: 10.0 %", "overlap: 0.0 %", "zero bubble: 10.0 %"],
         )
+
+
+class Failures(unittest.TestCase):
+    def run_main(self, answer, only, work):
+        """What main() returns where answer() takes the place of simulations."""
+        words = [SCRIPT, "--only", only, "--write", work]
+        with mock.patch.object(script, "Ours"), mock.patch.object(
+            script.iterations, "simulate", side_effect=answer
+        ), mock.patch.object(sys, "argv", words):
+            with contextlib.redirect_stdout(io.StringIO()):
+                with contextlib.redirect_stderr(io.StringIO()):
+                    return script.main()
+
+    def test_what_fails_is_named_and_the_rest_goes_on(self):
+        def answer(_ours, words, *_):
+            if words[words.index("--num-layers") + 1] == "96":
+                raise script.Failure("no such code")
+            if "recompute" in words:  # of --ours
+                raise script.Failure("it crashed")
+            return {"seconds": 2, "memory": GIB, "text": ""}
+
+        with tempfile.TemporaryDirectory() as work:
+            rc = self.run_main(answer, "175B on 64,8.7B on 8", work)
+            with open(os.path.join(work, "gains.md"), encoding="utf-8") as file:
+                text = file.read()
+        self.assertIs(rc, True)
+        self.assertIn("* Failed: 175B on 64: no such code\n", text)
+        self.assertIn("* Failed: 8.7B on 8, recompute pruned: it crashed\n", text)
+        self.assertRegex(text, r"(?m)^\| recompute pruned +\| +failed ")
+        self.assertRegex(text, r"(?m)^\| 8.7B on 8 +\| +2 ")
+        self.assertNotIn("| 175B on 64", text)
+
+    def test_nothing_is_written_when_every_job_fails(self):
+        with tempfile.TemporaryDirectory() as work:
+            with self.assertRaisesRegex(script.Failure, "every job failed"):
+                self.run_main(script.Failure("it crashed"), "8.7B on 8", work)
+            self.assertEqual(os.listdir(work), [])
 
 
 class Predictions(unittest.TestCase):
