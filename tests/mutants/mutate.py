@@ -9,6 +9,7 @@ import re
 from collections import namedtuple
 
 FOLDERS = "graph", "codelets", "models", "runtime"
+PRODUCT = FOLDERS + ("launch",)
 # Sources that a build without CUDA leaves out or never calls.
 DEVICE = re.compile(r"cuda|cudnn|nccl|gpu|^attention_graph\.c$")
 DEVICE_CONDITION = re.compile(r"CUDA|NCCL|CUDNN")
@@ -175,7 +176,7 @@ def locate(tree, mutant, renames=None):
     """(path, text with the change), or None where the code is gone.  Looks into
     files of that base name first, then everywhere."""
     was, mutant = mutant["file"], renamed(mutant, renames or {})
-    paths = sources(tree, FOLDERS + ("launch",), (".c", ".h"))
+    paths = sources(tree, PRODUCT, (".c", ".h"))
     paths.sort(key=lambda path: (path != was,
                                  os.path.basename(path) != mutant["file"]))
     for path in paths:

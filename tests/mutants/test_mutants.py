@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 HERE = os.path.join(os.path.abspath(os.environ.get("srcdir", ".")), "tests",
@@ -13,7 +14,9 @@ HERE = os.path.join(os.path.abspath(os.environ.get("srcdir", ".")), "tests",
 sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
 
+import mutants  # noqa: E402
 import mutate  # noqa: E402
+import tree  # noqa: E402
 
 SOURCE = """#include "sum.h"
 #define MORE(n) ((n) + 1)
@@ -51,6 +54,24 @@ tests/graph/test_sum.log:
 tests/slow.log:
 \t@cmp -s ../graph/sum.c built && echo ":global-test-result: PASS" \
 \t    >tests/slow.trs; echo >>ran
+"""
+# A header: another folder's object has the code of the first function, and no
+# object that of the second.
+HEADER = """static inline int sum_is_less(int a, int b)
+{
+    return a < b;
+}
+
+static inline int sum_unused(int n)
+{
+    return n + 1;
+}
+"""
+OBJECTS = """graph/sum.o models/user.o:
+\t@mkdir -p $(@D)/.deps
+\t@$(CC) -O2 -I.. -MMD -MT $@ -MF $(@:%.o=%.Po) -c -o $@ ../$(@:.o=.c)
+\t@mv $(@:%.o=%.Po) $(@D)/.deps
+-include graph/.deps/sum.Po models/.deps/user.Po
 """
 CONFIGURE = "#!/bin/sh\ncp '%s' Makefile\n"
 STATUS = "#!/bin/sh\necho\n"
@@ -137,6 +158,36 @@ class Later(Tree):
         mutants = self.mutants()
         self.write("graph/sum.c", "int sum_below(void)\n{\n    return 0;\n}\n")
         self.assertEqual([self.located(mutant) for mutant in mutants], [None] * 4)
+
+
+class Headers(Tree):
+    def setUp(self):
+        super().setUp()
+        self.write("tree/graph/sum.h", HEADER)
+        self.write("tree/graph/sum.c", '#include "graph/sum.h"\nint sum;\n')
+        self.write("tree/models/user.c", '#include "graph/sum.h"\n'
+                   "int use(int a) { return sum_is_less(a, 3); }\n")
+        self.write("tree/build/Makefile", OBJECTS)
+        self.tree = tree.Tree(self.top)
+        done = self.tree.make("graph/sum.o", "models/user.o")
+        self.assertEqual(done[0], 0, self.tree.said())
+
+    def verdict(self, function, text, was, to):
+        """Of a mutant that no test attacks."""
+        mutant = {"number": 1, "file": "graph/sum.h", "function": function,
+                  "text": text, "token": 2, "nth": 0, "from": was, "to": to}
+        options = types.SimpleNamespace(
+            results=os.path.join(self.top, "results"), renames=None)
+        campaign = mutants.Campaign(options, [mutant], [self.tree])
+        return campaign.attack(self.tree, mutant, [], 0, "survived")["verdict"]
+
+    def test_a_header_of_the_same_code_is_told_from_one_of_other_code(self):
+        self.assertEqual(
+            self.verdict("sum_unused", "return n + 1 ;", "+", "-"), "same code")
+        self.assertEqual(
+            self.verdict("sum_is_less", "return a < b ;", "<", ">="), "survived")
+        objects = self.tree.objects("graph/sum.h")
+        self.assertEqual(set(objects), {"graph/sum.o", "models/user.o"})
 
 
 class Campaign(Tree):

@@ -2,6 +2,7 @@
 its Makefile, one at a time."""
 import filecmp
 import os
+import pathlib
 import re
 import resource
 import shlex
@@ -10,6 +11,8 @@ import signal
 import subprocess
 import time
 from collections import namedtuple
+
+from mutate import PRODUCT
 
 MARK = "MTLM_TEST_MUTANT"  # in the environment of all processes of a test
 GIB = 2**30
@@ -148,25 +151,42 @@ class Tree:
         with open(os.path.join(self.top, path), "w", encoding="utf-8") as file:
             file.write(text)
 
+    def compiled_from(self, path):
+        """Objects of that source, as paths in the build."""
+        folder, name = os.path.split(path)
+        place = os.path.join(self.build, folder)
+        wanted = re.compile(r"(.*-)?" + re.escape(name[:-2]) + r"\.o")
+        return [os.path.join(folder, entry)
+                for entry in (os.listdir(place) if os.path.isdir(place) else [])
+                if wanted.fullmatch(entry)]
+
+    def compiled_with(self, header):
+        """Objects of the product that include the header, as the compiler wrote
+        down for make."""
+        build = pathlib.Path(self.build)
+        return [str((notes.parent.parent / notes.stem).relative_to(build)) + ".o"
+                for folder in PRODUCT
+                for notes in (build / folder).glob("**/.deps/*.Po")
+                if f"../{header}" in notes.read_text(encoding="utf-8").split()]
+
     def objects(self, path):
-        """{object of that source: its code without lines of the source}."""
-        stem, found = os.path.basename(path)[:-2], {}
-        folder = os.path.join(self.build, os.path.dirname(path))
-        for name in os.listdir(folder) if os.path.isdir(folder) else []:
-            if re.fullmatch(r"(.*-)?" + re.escape(stem) + r"\.o", name):
-                object_file = os.path.join(folder, name)
-                bare = os.path.join(self.build, "bare.o")
-                done = subprocess.run(["strip", "-g", "-o", bare, object_file],
-                                      check=False)
-                if done.returncode == 0:
-                    with open(bare, "rb") as file:
-                        found[name] = file.read()
+        """{object of that source or with that header: its code without lines of
+        the source}."""
+        of_header = path.endswith(".h")
+        found, bare = {}, os.path.join(self.build, "bare.o")
+        for name in (self.compiled_with if of_header else self.compiled_from)(path):
+            done = subprocess.run(
+                ["strip", "-g", "-o", bare, os.path.join(self.build, name)],
+                check=False)
+            if done.returncode == 0:
+                with open(bare, "rb") as file:
+                    found[name] = file.read()
         return found
 
     def compiles(self, path):
-        """Builds the objects of that source only; whether that went well."""
-        names = [os.path.join(os.path.dirname(path), name)
-                 for name in self.objects(path)]
+        """Builds the objects of that source or with that header only; whether
+        that went well."""
+        names = list(self.objects(path))
         return not names or self.make(*names)[0] == 0
 
     def holds(self, test):
