@@ -205,7 +205,7 @@ same "8: [b'again']" out_text_document
 mkfifo slow
 "$preprocess" -i slow -o slow >stdout 2>stderr &
 pid=$!
-exec 3>slow
+exec 3<>slow # for both ways: does not wait for a program that ended early
 for i in 1 2 3 4 5 6; do
     echo line >&3
     sleep 0.5

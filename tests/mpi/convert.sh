@@ -347,15 +347,22 @@ sanitized || for name in gpt gpt.ck; do
 done
 
 # A signal ends the check of a checkpoint at once: nothing is written yet.
-# The disk holds the weights back until the gate closes.
+# The disk holds the weights back until the gate closes.  The gate is opened for both
+# ways, which waits for nobody: the conversion may end before it comes there.
+at_gate() {
+    find "/proc/$1/fd" -lname '*/gate' | grep -q .
+}
 stopped_early() {
+    local pid
     mkfifo gate
     env LD_PRELOAD="${program%/*}/tests/mpi/slow_disk.so" \
         SLOW_PATH=/rank-00000 SLOW_OPEN="$PWD/gate" "$convert" \
         --input gpt.ck --output none >said 2>err </dev/null &
-    exec 3>gate # waits until the check opens the weights
-    kill -TERM $!
-    wait $!
+    pid=$!
+    exec 3<>gate
+    within 60 at_gate "$pid" || fail "the check opens no weights: $(cat err)"
+    kill -TERM "$pid"
+    wait "$pid"
     rc=$?
     exec 3>&-
     [ $rc -eq 143 ] && [ "$(ls -d none* 2>/dev/null)" = '' ] \
