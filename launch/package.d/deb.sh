@@ -21,13 +21,21 @@ deb_open_output() {
     # The directory itself: a file for the lock would be none of a package.
     exec 8<"$OUTPUT"
     result_lock "$OUTPUT" "another launch/package works in $OUTPUT"
+    # A call that failed early leaves only its log.
     if [ -n "$(ls -A "$OUTPUT" 2>/dev/null)" ] \
-        && ! ls "$OUTPUT"/mtlm-dag_*.orig.tar.xz >/dev/null 2>&1; then
+        && [ -z "$(ls "$OUTPUT"/mtlm-dag_*.orig.tar.xz \
+            "$OUTPUT/mtlm-dag_$VERSION.log" 2>/dev/null)" ]; then
         die "--output=$OUTPUT: is not empty, and holds no package of mtlm-dag"
     fi
     OUTPUT=$(cd "$OUTPUT" && pwd)
     TREE=$OUTPUT/mtlm-dag-$VERSION
     rm -rf "$TREE" "$OUTPUT"/mtlm-dag_* "$OUTPUT"/mtlm-dag-*_*
+}
+
+# deb_log: prints the path of the log.  The log is in OUTPUT: calls with other
+# directories at the same time have logs of their own.
+deb_log() {
+    printf '%s\n' "$OUTPUT/mtlm-dag_$VERSION.log"
 }
 
 # deb_dist LOG: the archive of make dist, as OUTPUT/mtlm-dag_VERSION.orig.tar.xz.
@@ -77,7 +85,8 @@ deb_debian() {
 
 # deb_source: the source package, and TREE, from which it was made.
 deb_source() {
-    local log=$CACHE/log/package.log suffix
+    local log suffix
+    log=$(deb_log)
     : >"$log"
     starpu_lock
     starpu_source "$log"
@@ -101,8 +110,7 @@ deb_make_source() {
 # deb_build: the binary packages.
 deb_build() {
     STEP_COUNT="starpu_count $TREE" \
-        step "compiling the packages (-j$JOBS)" "$CACHE/log/package.log" \
-        deb_make_binary
+        step "compiling the packages (-j$JOBS)" "$(deb_log)" deb_make_binary
 }
 
 deb_make_binary() {

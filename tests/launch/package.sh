@@ -66,6 +66,15 @@ parts 'starpu_source() {
         exit 0
     }
     deb_source' && grep -qx free out || fail "the lock: $(cat out)"
+# The log is in the directory of the packages: another call has another log.
+parts 'starpu_source() {
+        say "$1"
+        exit 0
+    }
+    deb_source' && grep -qxF "$dir/made/mtlm-dag_$version.log" out \
+    || fail "the log: $(cat out)"
+parts deb_open_output && [ -z "$(ls -A made)" ] \
+    || fail "a directory with a log alone: $(cat out; ls -A made)"
 # A second call at the same time has a directory of its own for make dist.
 echo theirs >cache/package/file
 parts 'deb_dist log' || fail "make dist: $(cat out)"
