@@ -137,9 +137,9 @@ $unprivileged true 2>/dev/null || unprivileged= # a right that is not there
 # Directories of StarPU without write access: refused, unless StarPU measured
 # this host there before and the policy keeps no durations.
 readonly_homes() {
-    local run="mtlm-dag $tiny $one --train-iters 1" home='env -u XDG_CACHE_HOME'
+    local run="mtlm-dag $tiny $one --train-iters 1"
+    local home='env -u STARPU_PERF_MODEL_DIR -u XDG_CACHE_HOME STARPU_HOME'
     local denied='Permission denied; STARPU_PERF_MODEL_DIR=DIR names another'
-    home+=' STARPU_HOME'
     mkdir -p fresh/.starpu/sampling/bus
     mkdir -p durations/.starpu/sampling/{bus,codelets/45}
     $home=measured $run >"$dir/out" 2>&1 || fail "StarPU measures: $(cat "$dir/out")"
@@ -194,7 +194,7 @@ done <"${srcdir:-.}/tests/hostile.tsv"
 # The reason is the one of mkdir, whichever that is here.
 reason=$(LC_ALL=C mkdir /sys/x 2>&1)
 row 4 "in /sys/x: ${reason##*: };" \
-    "env -u XDG_CACHE_HOME STARPU_HOME=/sys/x mtlm-dag $tiny"
+    "env -u STARPU_PERF_MODEL_DIR -u XDG_CACHE_HOME STARPU_HOME=/sys/x mtlm-dag $tiny"
 readonly_homes
 unreadable_input
 [ $rows -ge 200 ] || fail "only $rows rows"

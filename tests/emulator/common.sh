@@ -5,7 +5,7 @@
 . "${srcdir:-.}/tests/mpi/common.sh"
 
 # Where StarPU keeps what it measured of the buses: of devices that are none.
-export STARPU_HOME=$dir
+export STARPU_PERF_MODEL_DIR=$dir/.starpu/sampling
 
 # on_gpus N: from here on there are N devices of the double; on_cpus: none.
 on_gpus() {

@@ -12,8 +12,6 @@ for name in mpirun setsid setpriv; do
     }
 done
 export XDG_CACHE_HOME=$dir/cache
-# Two ranks at once would measure the buses.
-export STARPU_PERF_MODEL_DIR=$STARPU_HOME/.starpu/sampling
 mkdir -p tree/launch tree/build
 cp "$srcdir/launch/quickstart" "$srcdir/launch/run" tree/launch
 ln -s "$srcdir/launch/setup.d" tree/launch
