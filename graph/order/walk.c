@@ -2,6 +2,8 @@
 
 #include "config.h"
 
+#include <assert.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -11,9 +13,18 @@
 /* More predecessors than a box has: a box that the order lacks never runs. */
 enum { NEVER = 4 };
 
+/* Boxes have numbers of type int. */
+static int count_boxes(const struct mtlm_boxes *boxes)
+{
+    const int64_t n = mtlm_boxes_count(boxes);
+
+    assert(n <= INT_MAX);
+    return n;
+}
+
 struct mtlm_walk mtlm_walk_create(const struct mtlm_boxes *boxes)
 {
-    const int n = mtlm_boxes_count(boxes);
+    const int n = count_boxes(boxes);
     struct mtlm_walk walk = {.boxes = boxes,
                              .n = n,
                              .rank = mtlm_calloc(n, sizeof(int)),

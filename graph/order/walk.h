@@ -28,8 +28,8 @@ struct mtlm_walk {
     bool apart;
 };
 
-/* Returns the tables of the pipeline.  The caller frees them with
- * mtlm_walk_free(). */
+/* Returns the tables of the pipeline, which has at most INT_MAX boxes.  The
+ * caller frees them with mtlm_walk_free(). */
 struct mtlm_walk mtlm_walk_create(const struct mtlm_boxes *boxes);
 
 /* Frees the tables. */

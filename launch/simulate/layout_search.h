@@ -15,14 +15,16 @@
 
 #include <stdio.h>
 
-#include "launch/simulate/layout_list.h"
+#include "launch/simulate/layout_simulate.h"
 
 struct mtlm_layout_search {
     struct mtlm_layout_found *found; /* [n] simulated ones, fastest first */
     int n;
     int weighed; /* layouts that the ranks can have */
-    /* Of the first layout that --act-mem refused; MTLM_EXIT_OK: none. */
-    struct mtlm_error refusal;
+    /* Of the first layout that --act-mem refused, and of the first one that
+     * this machine lacks the memory to simulate. */
+    struct mtlm_layout_refusal refusal;
+    int too_large; /* layouts left out because of this machine's memory */
 };
 
 /* Simulates layouts of hosts->ranks ranks on the cluster.  The wish says what
@@ -40,7 +42,8 @@ void mtlm_layout_search_take(const struct mtlm_layout_search *search,
                              struct mtlm_wish *wish,
                              struct mtlm_choice *choice);
 
-/* Prints the ten fastest layouts, and the memory that hosts left them. */
+/* Prints the ten fastest layouts, the memory that hosts left them, and what
+ * this machine could not simulate. */
 void mtlm_layout_search_print(const struct mtlm_layout_search *search,
                               const struct mtlm_hosts *hosts, FILE *out);
 

@@ -177,8 +177,14 @@ static int search_layout(struct simulation *s, struct mtlm_error *err)
     if (s->search.weighed == 0)
         return mtlm_layout_choice_make(o, &s->wish, &s->hosts, &s->choice, NULL,
                                        err);
-    if (s->search.refusal.code != MTLM_EXIT_OK) {
-        *err = s->search.refusal;
+    if (s->search.too_large > 0) {
+        *err = s->search.refusal.size;
+        return mtlm_error_prefix(
+            err, "none of %d layouts on %d rank%s fits and can be simulated",
+            s->search.weighed, s->hosts.ranks, mtlm_plural(s->hosts.ranks));
+    }
+    if (s->search.refusal.act_mem.code != MTLM_EXIT_OK) {
+        *err = s->search.refusal.act_mem;
         return mtlm_error_prefix(
             err, "none of %d layouts on %d rank%s keeps to --act-mem",
             s->search.weighed, s->hosts.ranks, mtlm_plural(s->hosts.ranks));

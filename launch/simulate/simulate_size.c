@@ -40,6 +40,11 @@ double mtlm_simulate_size_tasks(const struct mtlm_program_config *config)
     return tasks;
 }
 
+bool mtlm_simulate_size_evaluates(double tasks)
+{
+    return tasks <= MOST_TASKS && tasks * EVALUATED <= mtlm_memory_available();
+}
+
 bool mtlm_simulate_size_fits(const struct mtlm_options *options, double tasks)
 {
     return tasks <= MOST_TASKS

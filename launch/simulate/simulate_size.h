@@ -11,6 +11,10 @@
  * unequal, and the first one empty. */
 double mtlm_simulate_size_tasks(const struct mtlm_program_config *config);
 
+/* Returns whether this machine can evaluate an iteration of so many tasks, as a
+ * search of layouts does: without StarPU, and without outputs. */
+bool mtlm_simulate_size_evaluates(double tasks);
+
 /* Returns whether this machine can simulate an iteration of so many tasks, with
  * the engine and the outputs of the options. */
 bool mtlm_simulate_size_fits(const struct mtlm_options *options, double tasks);

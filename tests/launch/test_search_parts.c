@@ -3,10 +3,13 @@
 
 #include "config.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 #include <jansson.h>
@@ -126,6 +129,27 @@ static void test_a_search_counts_wide_windows(void **state)
                      "--global-batch-size 1920 --schedule window --window 30");
 }
 
+/* No machine simulates these iterations whole.  The table says so. */
+static void test_a_time_of_parts_is_said(void **state)
+{
+    struct mtlm_layout_search search =
+        search_of("dgx-a100", "--model gpt-tiny --num-layers 8 --fp16 "
+                              "--world-size 4 --micro-batch-size 1 "
+                              "--global-batch-size 16777216");
+    const struct mtlm_hosts hosts = {.available = INFINITY};
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    (void) state;
+    mtlm_layout_search_print(&search, &hosts, out);
+    fclose(out);
+    assert_says(text, "\nThe first layout is too large to simulate whole here");
+    assert_null(strstr(text, "Left out: "));
+    free(text);
+    mtlm_layout_search_free(&search);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -133,6 +157,7 @@ int main(void)
         cmocka_unit_test(test_a_search_counts_whole_groups),
         cmocka_unit_test(test_a_search_counts_a_busy_stage),
         cmocka_unit_test(test_a_search_counts_wide_windows),
+        cmocka_unit_test(test_a_time_of_parts_is_said),
     };
 
     return cmocka_run_group_tests(tests, parse_setup, parse_teardown);

@@ -171,6 +171,36 @@ static void test_iterations_beyond_memory_are_refused(void **state)
     }
 }
 
+/* One layout each: a prime number of ranks, one attention head, and samples
+ * that the ranks do not divide.  No machine has the memory for the parts of the
+ * first job, nor for the order of the second. */
+static void test_searches_beyond_memory_are_refused(void **state)
+{
+#define ONE_LAYOUT(ranks, layers)                                              \
+    "--model gpt-tiny --num-layers " layers                                    \
+    " --hidden-size 64 --ffn-hidden-size 256 --num-attention-heads 1 --fp16 "  \
+    "--micro-batch-size 1 --recompute-granularity none --ignore-memory "       \
+    "--num-virtual-stages-per-pipeline-rank 1 --world-size " ranks
+    (void) state;
+    assert_null(simulated(cluster_path("dgx-a100"),
+                          ONE_LAYOUT("1009", "6054")
+                          " --global-batch-size 8192 --schedule 1f1b"));
+    assert_int_equal(error.code, MTLM_EXIT_RESOURCE);
+    assert_says(error.text,
+                "none of 1 layouts on 1009 ranks fits and can be simulated: "
+                "tensor 1 x pipeline 1009 x data 1, micro batch 1: 3027 "
+                "microbatches have about ");
+    assert_says(error.text, " tasks, too many to simulate on this machine");
+    assert_null(simulated(cluster_path("dgx-a100"),
+                          ONE_LAYOUT("11", "11")
+                          " --global-batch-size 16777216 --schedule gpipe "
+                          "--schedule-mode strict"));
+    assert_int_equal(error.code, MTLM_EXIT_RESOURCE);
+    assert_says(error.text, ": 16777216 microbatches have about 5.54e+08 "
+                            "passes of an order, too many to simulate");
+#undef ONE_LAYOUT
+}
+
 /* All layers on the second of two ranks.  Nothing is evaluated here: nobody has
  * the memory. */
 static void test_tasks_of_all_stages_count(void **state)
@@ -199,6 +229,7 @@ int main(void)
         cmocka_unit_test(test_times_beyond_the_clock_are_refused),
         cmocka_unit_test(test_memory_counts_by_times),
         cmocka_unit_test(test_iterations_beyond_memory_are_refused),
+        cmocka_unit_test(test_searches_beyond_memory_are_refused),
         cmocka_unit_test(test_tasks_of_all_stages_count),
     };
 
