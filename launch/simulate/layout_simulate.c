@@ -249,11 +249,13 @@ static bool simulate_config(const struct mtlm_layout_list *list,
                             bool whole, struct mtlm_layout_found *f,
                             struct mtlm_layout_refusal *refusal)
 {
+    const struct mtlm_further_microbatch n = mtlm_further_microbatch_of(f->pp);
     const struct mtlm_published *published =
         mtlm_layout_list_order(list, config);
 
+    /* Two parts of few microbatches cost more than the whole. */
     f->whole = whole || f->tasks <= MANY_TASKS
-               || config->microbatches <= mtlm_further_microbatch_of(f->pp).few;
+               || config->microbatches <= n.less + n.few;
     f->memory_bytes = 0;
     if (!whole && !can_simulate(config, f, refusal))
         return false;

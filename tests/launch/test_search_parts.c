@@ -129,6 +129,35 @@ static void test_a_search_counts_wide_windows(void **state)
                      "--global-batch-size 1920 --schedule window --window 30");
 }
 
+/* Parts of 64 and 96 microbatches cost as much as 160.  The pipeline has a
+ * bubble, so that two replicas are faster: these are simulated whole. */
+static void test_parts_are_less_than_the_whole(void **state)
+{
+    static const struct {
+        int samples;
+        bool whole;
+    } jobs[] = {{158, true}, {162, false}};
+
+    (void) state;
+    for (int i = 0; i < 2; i++) {
+        char *line = mtlm_sprintf(
+            "--model gpt-tiny --num-layers 128 --num-attention-heads 1 --fp16 "
+            "--world-size 2 --micro-batch-size 1 --recompute-granularity none "
+            "--num-virtual-stages-per-pipeline-rank 1 --schedule 1f1b "
+            "--ignore-memory --global-batch-size %d",
+            jobs[i].samples);
+        struct mtlm_layout_search search = search_of("dgx-a100", line);
+        int j = 0;
+
+        while (j < search.n && search.found[j].pp != 2)
+            j++;
+        assert_true(j < search.n);
+        assert_int_equal(search.found[j].whole, jobs[i].whole);
+        mtlm_layout_search_free(&search);
+        free(line);
+    }
+}
+
 /* No machine simulates these iterations whole.  The table says so. */
 static void test_a_time_of_parts_is_said(void **state)
 {
@@ -157,6 +186,7 @@ int main(void)
         cmocka_unit_test(test_a_search_counts_whole_groups),
         cmocka_unit_test(test_a_search_counts_a_busy_stage),
         cmocka_unit_test(test_a_search_counts_wide_windows),
+        cmocka_unit_test(test_parts_are_less_than_the_whole),
         cmocka_unit_test(test_a_time_of_parts_is_said),
     };
 
