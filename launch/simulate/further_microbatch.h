@@ -1,25 +1,28 @@
 #ifndef MTLM_FURTHER_MICROBATCH_H
 #define MTLM_FURTHER_MICROBATCH_H
 
-/* By how much a further microbatch makes an iteration longer, read from two
- * simulations of fewer microbatches. */
+/* The two parts of a long iteration that a search of layouts simulates, and
+ * whether their difference is the time of the further microbatches. */
 
 #include <stdbool.h>
 
 #include "graph/build/program.h"
 
-/* Numbers of microbatches that fill the pipeline, both multiples of p:
- * interleaved ranks work in groups of p. */
+/* The microbatches of both parts.  Both fill the pipeline, and are multiples of
+ * p: interleaved ranks work in groups of p. */
 struct mtlm_further_microbatch {
-    int64_t less, few;
+    int64_t less, more;
 };
 
+/* Returns the parts for p pipeline ranks. */
 struct mtlm_further_microbatch mtlm_further_microbatch_of(int p);
 
-/* Returns whether the difference of the two shows the pace of an iteration
- * without an order.  It does if both fill the windows, or if every stage has
- * room for all microbatches of the iteration, which config has.  Else only the
- * work of the busiest rank does, of which W waits at first. */
+/* Returns whether the difference of the parts is the pace of config's
+ * iteration, which follows no order.  It is if both parts fill the windows of
+ * every stage.  It is, too, if every stage has room for all microbatches.
+ *
+ * Else the parts run as if windows had no end: F goes ahead, and W waits.  The
+ * caller then takes the work of the busiest rank as the pace. */
 bool mtlm_further_microbatch_shows(const struct mtlm_program_config *config);
 
 #endif /* MTLM_FURTHER_MICROBATCH_H */

@@ -8,10 +8,11 @@
  * device's memory are simulated, 24 at most.  The evaluated tensor-parallel
  * group stands for all: layouts whose groups lie unlike on the hosts are
  * simulated only if no other one fits.  Of an iteration of many tasks, two
- * numbers of microbatches are simulated that fill the pipeline.  Each further
- * microbatch adds their mean difference, or the work of the busiest rank, if
- * that is more.  The fastest layout is simulated whole if this machine has the
- * memory. */
+ * parts are simulated that fill the pipeline.  Their difference is the pace of
+ * all further microbatches, or the work of the busiest rank, if that is more.
+ * Where the parts do not fill the windows, only this work counts
+ * (launch/simulate/further_microbatch.h).  The fastest layout is simulated
+ * whole if this machine has the memory. */
 
 #include <stdio.h>
 

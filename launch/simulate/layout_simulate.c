@@ -71,7 +71,7 @@ static bool can_simulate(const struct mtlm_program_config *config,
         return has_room(f, config->microbatches, f->tasks, "tasks", refusal);
     if (mtlm_simulate_size_evaluates(f->tasks)) /* much faster to find */
         return true;
-    part.microbatches = mtlm_further_microbatch_of(f->pp).few;
+    part.microbatches = mtlm_further_microbatch_of(f->pp).more;
     return has_room(f, part.microbatches, mtlm_simulate_size_tasks(&part),
                     "tasks", refusal);
 }
@@ -182,13 +182,14 @@ static double further_work(const struct evaluated *more,
     return seconds;
 }
 
-/* As simulate_config(), by two numbers of microbatches.  W may wait until the
- * end, but in the long run no rank gets ahead of its work. */
-static bool simulate_few(const struct mtlm_layout_list *list,
-                         struct mtlm_program_config config,
-                         const struct mtlm_published *published,
-                         struct mtlm_layout_found *f,
-                         struct mtlm_layout_refusal *refusal)
+/* As simulate_config(), by two parts.  The pace of the parts may be too fast:
+ * their W may wait until the end.  In the long run no rank gets ahead of its
+ * work. */
+static bool simulate_parts(const struct mtlm_layout_list *list,
+                           struct mtlm_program_config config,
+                           const struct mtlm_published *published,
+                           struct mtlm_layout_found *f,
+                           struct mtlm_layout_refusal *refusal)
 {
     const struct mtlm_further_microbatch n = mtlm_further_microbatch_of(f->pp);
     const bool shows = published || mtlm_further_microbatch_shows(&config);
@@ -196,7 +197,7 @@ static bool simulate_few(const struct mtlm_layout_list *list,
     struct evaluated more = {0}, less = {0};
     bool fits;
 
-    config.microbatches = n.few;
+    config.microbatches = n.more;
     fits = evaluate_config(list, config, published, NULL, f, &more, refusal);
     config.microbatches = n.less;
     if (fits)
@@ -207,7 +208,7 @@ static bool simulate_few(const struct mtlm_layout_list *list,
 
         if (shows)
             further = fmax(further, more.seconds - less.seconds);
-        f->seconds = more.seconds + (m - n.few) * further / (n.few - n.less);
+        f->seconds = more.seconds + (m - n.more) * further / (n.more - n.less);
     }
     free(more.busy);
     free(less.busy);
@@ -253,9 +254,9 @@ static bool simulate_config(const struct mtlm_layout_list *list,
     const struct mtlm_published *published =
         mtlm_layout_list_order(list, config);
 
-    /* Two parts of few microbatches cost more than the whole. */
+    /* Two parts of more microbatches cost more than the whole. */
     f->whole = whole || f->tasks <= MANY_TASKS
-               || config->microbatches <= n.less + n.few;
+               || config->microbatches <= n.less + n.more;
     f->memory_bytes = 0;
     if (!whole && !can_simulate(config, f, refusal))
         return false;
@@ -267,7 +268,7 @@ static bool simulate_config(const struct mtlm_layout_list *list,
              && (!can_order(config, f, refusal)
                  || !whole_order_fits(list, *config, f, refusal)))
         return false;
-    return simulate_few(list, *config, published, f, refusal);
+    return simulate_parts(list, *config, published, f, refusal);
 }
 
 double mtlm_layout_simulate_window(const struct mtlm_layout_list *list,
