@@ -44,6 +44,23 @@ double *mtlm_exposure_busy(const struct mtlm_execution *run, int programs)
     return busy;
 }
 
+double *mtlm_exposure_turns(const struct mtlm_execution *run, int programs,
+                            enum mtlm_turns turns)
+{
+    double *taken =
+        mtlm_calloc(programs * MTLM_EXPOSURE_LANES, sizeof(*taken));
+
+    for (int i = 0; i < run->n; i++) {
+        const struct mtlm_executed *x = &run->node[i];
+        const int lane = turns == MTLM_TURNS_ALL ? 0 : x->node->lane;
+
+        if (x->collective >= 0)
+            taken[x->program * MTLM_EXPOSURE_LANES + lane] +=
+                1e-9 * (x->end_ns - x->start_ns);
+    }
+    return taken;
+}
+
 int mtlm_exposure_busiest(const double *busy, int programs)
 {
     int most = 0;

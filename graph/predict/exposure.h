@@ -24,6 +24,14 @@ struct mtlm_exposure {
  * caller frees the array. */
 double *mtlm_exposure_busy(const struct mtlm_execution *run, int programs);
 
+enum { MTLM_EXPOSURE_LANES = MTLM_LANE_DISK + 1 };
+
+/* Returns the seconds of each program's collectives, by the lane in which they
+ * take turns: [programs][MTLM_EXPOSURE_LANES].  With MTLM_TURNS_ALL all count
+ * as lane 0.  The caller frees the array. */
+double *mtlm_exposure_turns(const struct mtlm_execution *run, int programs,
+                            enum mtlm_turns turns);
+
 /* Returns the program that is busy longest, the first one of equals. */
 int mtlm_exposure_busiest(const double *busy, int programs);
 

@@ -22,7 +22,8 @@ struct mtlm_further_microbatch mtlm_further_microbatch_of(int p);
  * every stage.  It is, too, if every stage has room for all microbatches.
  *
  * Else the parts run as if windows had no end: F goes ahead, and W waits.  The
- * caller then takes the work of the busiest rank as the pace. */
+ * caller then takes the work of the busiest rank as the pace, or collectives
+ * that take turns. */
 bool mtlm_further_microbatch_shows(const struct mtlm_program_config *config);
 
 #endif /* MTLM_FURTHER_MICROBATCH_H */

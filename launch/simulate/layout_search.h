@@ -9,8 +9,9 @@
  * group stands for all: layouts whose groups lie unlike on the hosts are
  * simulated only if no other one fits.  Of an iteration of many tasks, two
  * parts are simulated that fill the pipeline.  Their difference is the pace of
- * all further microbatches, or the work of the busiest rank, if that is more.
- * Where the parts do not fill the windows, only this work counts
+ * all further microbatches, or the work of the busiest rank, or its collectives
+ * that take turns, whichever is most.  Where the parts do not fill the windows,
+ * the difference does not count
  * (launch/simulate/further_microbatch.h).  The fastest layout is simulated
  * whole if this machine has the memory. */
 

@@ -122,15 +122,35 @@ static bool whole_order_fits(const struct mtlm_layout_list *list,
 /* An evaluated iteration. */
 struct evaluated {
     double seconds;
-    double *busy; /* [p] worker seconds of computation */
-    double hold;  /* as in struct mtlm_folded_run */
+    double *busy;  /* [p] worker seconds of computation */
+    double *turns; /* [p][MTLM_EXPOSURE_LANES] seconds of collectives */
+    double hold;   /* as in struct mtlm_folded_run */
 };
+
+static void free_evaluated(struct evaluated *e)
+{
+    free(e->busy);
+    free(e->turns);
+}
+
+static void evaluate_run(struct mtlm_folded_run *run, bool serial,
+                         struct evaluated *e)
+{
+    mtlm_folded_run_evaluate(run, serial);
+    *e = (struct evaluated){
+        .seconds = 1e-9 * run->execution.makespan_ns,
+        .busy = mtlm_exposure_busy(&run->execution, run->programs.n),
+        .turns = mtlm_exposure_turns(&run->execution, run->programs.n,
+                                     serial ? MTLM_TURNS_ALL
+                                            : MTLM_TURNS_LANE),
+        .hold = run->hold};
+}
 
 /* Evaluates config, which has all microbatches of an iteration, or some, and
  * raises the memory of the layout to that of config.  published: the order that
  * the ranks follow; NULL: none.  like: an evaluation whose hold counts; NULL:
  * hold is chosen.  Returns false if the layout does not fit; may set refusal.
- * The caller frees e->busy. */
+ * The caller frees e with free_evaluated(). */
 static bool evaluate_config(const struct mtlm_layout_list *list,
                             struct mtlm_program_config config,
                             const struct mtlm_published *published,
@@ -154,13 +174,8 @@ static bool evaluate_config(const struct mtlm_layout_list *list,
         run.hold = like ? like->hold : 0;
         f->memory_bytes = fmax(f->memory_bytes, mtlm_folded_run_memory(&run));
         fits = f->memory_bytes <= list->hosts->available;
-        if (fits) {
-            mtlm_folded_run_evaluate(&run, list->options->transport
-                                               == MTLM_USE_SERIAL);
-            *e = (struct evaluated){
-                1e-9 * run.execution.makespan_ns,
-                mtlm_exposure_busy(&run.execution, run.programs.n), run.hold};
-        }
+        if (fits)
+            evaluate_run(&run, list->options->transport == MTLM_USE_SERIAL, e);
         mtlm_folded_run_free(&run);
     }
     if (published)
@@ -168,8 +183,8 @@ static bool evaluate_config(const struct mtlm_layout_list *list,
     return fits;
 }
 
-/* Returns by how many seconds the work of a rank in `more` exceeds that in
- * `less`, at most. */
+/* Returns the most seconds by which `more` exceeds `less` in the work of a
+ * rank, or in its collectives that take turns. */
 static double further_work(const struct evaluated *more,
                            const struct evaluated *less,
                            const struct mtlm_layout *layout)
@@ -179,12 +194,14 @@ static double further_work(const struct evaluated *more,
     for (int r = 0; r < layout->pp; r++)
         seconds =
             fmax(seconds, (more->busy[r] - less->busy[r]) / layout->workers);
+    for (int i = 0; i < layout->pp * MTLM_EXPOSURE_LANES; i++)
+        seconds = fmax(seconds, more->turns[i] - less->turns[i]);
     return seconds;
 }
 
 /* As simulate_config(), by two parts.  The pace of the parts may be too fast:
  * their W may wait until the end.  In the long run no rank gets ahead of its
- * work. */
+ * work, nor of its collectives. */
 static bool simulate_parts(const struct mtlm_layout_list *list,
                            struct mtlm_program_config config,
                            const struct mtlm_published *published,
@@ -210,8 +227,8 @@ static bool simulate_parts(const struct mtlm_layout_list *list,
             further = fmax(further, more.seconds - less.seconds);
         f->seconds = more.seconds + (m - n.more) * further / (n.more - n.less);
     }
-    free(more.busy);
-    free(less.busy);
+    free_evaluated(&more);
+    free_evaluated(&less);
     return fits;
 }
 
@@ -227,7 +244,7 @@ static bool simulate_whole(const struct mtlm_layout_list *list,
         evaluate_config(list, *config, published, NULL, f, &e, refusal);
 
     f->seconds = e.seconds;
-    free(e.busy);
+    free_evaluated(&e);
     return fits;
 }
 

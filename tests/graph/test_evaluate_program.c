@@ -3,6 +3,7 @@
 
 #include "config.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "graph/predict/exposure.h"
 #include "graph/predict/pipeline_programs.h"
 #include "tests/graph/small.h"
 
@@ -104,6 +106,19 @@ static void test_messages_take_their_time_on_the_way(void **state)
     }
 }
 
+/* Asserts the seconds of a lane of each of two programs, without others. */
+static void check_turns(const struct mtlm_execution *run, enum mtlm_turns turns,
+                        int lane, double seconds)
+{
+    double *taken = mtlm_exposure_turns(run, 2, turns);
+
+    for (int i = 0; i < 2 * MTLM_EXPOSURE_LANES; i++)
+        assert_true(fabs(taken[i]
+                         - (i % MTLM_EXPOSURE_LANES == lane ? seconds : 0))
+                    < 1e-9);
+    free(taken);
+}
+
 /* Tensor-parallel collectives pass one by one. */
 static void test_collectives_of_a_lane_pass_one_by_one(void **state)
 {
@@ -121,6 +136,8 @@ static void test_collectives_of_a_lane_pass_one_by_one(void **state)
     serial = run(&ranks, 1, (struct times){.collective = 1e-3}, MTLM_TURNS_ALL);
     assert_int_equal(lane.makespan_ns, 3 * one);
     assert_int_equal(serial.makespan_ns, 3 * one);
+    check_turns(&lane, MTLM_TURNS_LANE, MTLM_LANE_TP, 3e-9 * one);
+    check_turns(&serial, MTLM_TURNS_ALL, 0, 3e-9 * one);
     mtlm_execution_free(&lane);
     mtlm_execution_free(&serial);
     small_ranks_destroy(&ranks);

@@ -129,6 +129,31 @@ static void test_a_search_counts_wide_windows(void **state)
                      "--global-batch-size 1920 --schedule window --window 30");
 }
 
+/* 1201 samples have no second replica, so 8 x 12 ranks are slower than 4 x 24.
+ * Four workers need less time for the work of a stage than its collectives. */
+static void test_a_search_counts_collectives(void **state)
+{
+    static const char job[] =
+        "--model gpt-tiny --num-layers 24 --hidden-size 320 "
+        "--ffn-hidden-size 1280 --num-attention-heads 8 --fp16 "
+        "--world-size 96 --micro-batch-size 1 --recompute-granularity none "
+        "--num-virtual-stages-per-pipeline-rank 1 --workers 4 "
+        "--global-batch-size 1201 --schedule window --window 8";
+    struct mtlm_layout_search search = search_of("dgx-a100", job);
+    char *given = mtlm_sprintf("%s --tensor-model-parallel-size 8 "
+                               "--pipeline-model-parallel-size 12",
+                               job);
+    int i = 0;
+
+    (void) state;
+    while (i < search.n && search.found[i].pp != 12)
+        i++;
+    assert_true(i < search.n);
+    compare_whole(&search.found[i], given, 0.03);
+    mtlm_layout_search_free(&search);
+    free(given);
+}
+
 /* Parts of 64 and 96 microbatches cost as much as 160.  The pipeline has a
  * bubble, so that two replicas are faster: these are simulated whole. */
 static void test_parts_are_less_than_the_whole(void **state)
@@ -186,6 +211,7 @@ int main(void)
         cmocka_unit_test(test_a_search_counts_whole_groups),
         cmocka_unit_test(test_a_search_counts_a_busy_stage),
         cmocka_unit_test(test_a_search_counts_wide_windows),
+        cmocka_unit_test(test_a_search_counts_collectives),
         cmocka_unit_test(test_parts_are_less_than_the_whole),
         cmocka_unit_test(test_a_time_of_parts_is_said),
     };
