@@ -14,9 +14,60 @@
 #include <cmocka.h>
 #include <jansson.h>
 
+#include "launch/plan/layout_choice.h"
+#include "launch/simulate/further_microbatch.h"
 #include "runtime/base/memory.h"
 #include "tests/launch/parse.h"
 #include "tests/launch/simulated.h"
+
+/* Both parts fill the pipeline, in multiples of its ranks. */
+static void test_parts_fill_the_pipeline(void **state)
+{
+    static const struct {
+        int ranks, less, more;
+    } parts[] = {{1, 64, 96}, {12, 72, 108}, {48, 96, 144}, {64, 128, 192}};
+
+    (void) state;
+    for (int i = 0; i < 4; i++) {
+        const struct mtlm_further_microbatch n =
+            mtlm_further_microbatch_of(parts[i].ranks);
+
+        assert_int_equal(n.less, parts[i].less);
+        assert_int_equal(n.more, parts[i].more);
+    }
+}
+
+/* Four equal stages: the first one keeps 8/3 of the window, for each worker.
+ * The smaller part has 64 microbatches, and the iteration 200. */
+static void test_the_parts_fill_the_windows(void **state)
+{
+    static const struct {
+        const char *window;
+        int workers;
+        bool shows;
+    } jobs[] = {{"24", 1, true}, {"24.1", 1, false}, {"1000", 1, true},
+                {"6", 4, true},  {"6.1", 4, false},  {"24", 4, false}};
+
+    (void) state;
+    for (int i = 0; i < 6; i++) {
+        char *line = mtlm_sprintf(
+            "--model gpt-tiny --simulate x.ini --num-layers 8 "
+            "--micro-batch-size 1 --global-batch-size 200 "
+            "--pipeline-model-parallel-size 4 --window %s",
+            jobs[i].window);
+        struct mtlm_program_config config;
+        struct mtlm_wish wish;
+
+        assert_int_equal(parse(line), MTLM_REQUEST_SIMULATE);
+        wish = mtlm_layout_choice_wish(&options, jobs[i].workers);
+        config = mtlm_wish_config(&wish, 1, 4, 1, 1);
+        assert_int_equal(config.microbatches, 200);
+        if (mtlm_further_microbatch_shows(&config) != jobs[i].shows)
+            fail_msg("%d workers, --window %s", jobs[i].workers,
+                     jobs[i].window);
+        free(line);
+    }
+}
 
 /* Asserts that the search counted a part of the microbatches of a layout, and
  * that the layout given by hand has about the same time and memory. */
@@ -112,6 +163,14 @@ static void test_a_search_counts_whole_groups(void **state)
                      "--global-batch-size 640 --schedule interleaved");
 }
 
+/* 970 microbatches are 80 groups of 12, and ten more. */
+static void test_a_search_counts_a_part_of_a_group(void **state)
+{
+    (void) state;
+    compare_pipeline(12, 2, 0.02,
+                     "--global-batch-size 970 --schedule interleaved");
+}
+
 /* The output layer makes the last stage the busiest one, whose W wait long. */
 static void test_a_search_counts_a_busy_stage(void **state)
 {
@@ -127,6 +186,9 @@ static void test_a_search_counts_wide_windows(void **state)
     (void) state;
     compare_pipeline(12, 1, 0.03,
                      "--global-batch-size 1920 --schedule window --window 30");
+    compare_pipeline(12, 1, 0.03,
+                     "--global-batch-size 1920 --schedule window --window 8 "
+                     "--workers 4");
 }
 
 /* 1201 samples have no second replica, so 8 x 12 ranks are slower than 4 x 24.
@@ -207,8 +269,11 @@ static void test_a_time_of_parts_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parts_fill_the_pipeline),
+        cmocka_unit_test(test_the_parts_fill_the_windows),
         cmocka_unit_test(test_a_search_counts_all_microbatches),
         cmocka_unit_test(test_a_search_counts_whole_groups),
+        cmocka_unit_test(test_a_search_counts_a_part_of_a_group),
         cmocka_unit_test(test_a_search_counts_a_busy_stage),
         cmocka_unit_test(test_a_search_counts_wide_windows),
         cmocka_unit_test(test_a_search_counts_collectives),
