@@ -23,7 +23,9 @@ struct mtlm_further_microbatch mtlm_further_microbatch_of(int p);
  *
  * Else the parts run as if windows had no end: F goes ahead, and W waits.  The
  * caller then takes the work of the busiest rank as the pace, or collectives
- * that take turns. */
+ * that take turns.  This is too fast where --stage-windows or --act-mem makes
+ * one stage wide and others so narrow that they set the pace.  Times of stages
+ * are sums over nodes, so that Little's law gives no sure bound. */
 bool mtlm_further_microbatch_shows(const struct mtlm_program_config *config);
 
 #endif /* MTLM_FURTHER_MICROBATCH_H */
