@@ -24,7 +24,7 @@ deb_open_output() {
     # A call that failed early leaves only its log.
     if [ -n "$(ls -A "$OUTPUT" 2>/dev/null)" ] \
         && [ -z "$(ls "$OUTPUT"/mtlm-dag_*.orig.tar.xz \
-            "$OUTPUT/mtlm-dag_$VERSION.log" 2>/dev/null)" ]; then
+            "$OUTPUT"/mtlm-dag_*.log 2>/dev/null)" ]; then
         die "--output=$OUTPUT: is not empty, and holds no package of mtlm-dag"
     fi
     OUTPUT=$(cd "$OUTPUT" && pwd)

@@ -205,10 +205,11 @@ static int set_aside(struct mtlm_output_file *file, struct mtlm_error *err)
         return failed(file, "replace", err);
     file->old = find_free_name(file->path);
     if (rename(file->path, file->old) < 0) {
-        failed(file, "replace", err);
+        /* Another process that writes the same file may have been faster. */
+        rc = errno == ENOENT ? 0 : failed(file, "replace", err);
         free(file->old);
         file->old = NULL;
-        return -1;
+        return rc;
     }
     return mtlm_disk_sync_above(file->path) < 0
                ? failed(file, "write the directory of", err)

@@ -206,6 +206,10 @@ mkfifo slow
 "$preprocess" -i slow -o slow >stdout 2>stderr &
 pid=$!
 exec 3<>slow # for both ways: does not wait for a program that ended early
+for _ in $(seq $((400 * TIME_SCALE))); do # until the program reads it
+    ! find "/proc/$pid/fd" -lname '*/slow' 2>/dev/null | grep -q . || break
+    sleep 0.05
+done
 for i in 1 2 3 4 5 6; do
     echo line >&3
     sleep 0.5
