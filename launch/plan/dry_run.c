@@ -144,7 +144,7 @@ static int launched_ranks(const struct dry_run *d)
 {
     const int size = mtlm_launcher_size(), on_host = mtlm_launcher_on_host();
 
-    return size - size / on_host * (on_host - staying(d, on_host));
+    return size / on_host * staying(d, on_host) + staying(d, size % on_host);
 }
 
 /* Sets the ranks and machines: of the launched job, or of the layout that the

@@ -142,9 +142,6 @@ void mtlm_layout_search_take(const struct mtlm_layout_search *search,
 /* Says what this machine could not simulate. */
 static void print_size_notes(const struct mtlm_layout_search *search, FILE *out)
 {
-    if (search->n > 0 && !search->found[0].whole)
-        fprintf(out, "The first layout is too large to simulate whole here: "
-                     "its time is that of a part.\n");
     if (search->too_large > 0)
         fprintf(out, "Left out: %d layout%s too large to simulate here.\n",
                 search->too_large, mtlm_plural(search->too_large));

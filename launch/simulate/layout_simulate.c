@@ -271,9 +271,11 @@ static bool simulate_config(const struct mtlm_layout_list *list,
     const struct mtlm_published *published =
         mtlm_layout_list_order(list, config);
 
-    /* Two parts of more microbatches cost more than the whole. */
-    f->whole = whole || f->tasks <= MANY_TASKS
-               || config->microbatches <= n.less + n.more;
+    /* Two parts of more microbatches cost more time than the whole, and less
+     * memory. */
+    f->whole = whole || f->tasks <= MANY_TASKS || config->microbatches <= n.more
+               || (config->microbatches <= n.less + n.more
+                   && mtlm_simulate_size_evaluates(f->tasks));
     f->memory_bytes = 0;
     if (!whole && !can_simulate(config, f, refusal))
         return false;

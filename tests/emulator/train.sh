@@ -187,6 +187,10 @@ MTLM_DOUBLE_GPUS=1 well 2 --model gpt2-345m --vocab-size 999 --seq-length 128 \
     --offload none --dry-run
 sed -n '/^With fewer layers it fits here:/ { n; p }' out | grep -q '^  mtlm-dag ' ||
     fail "advice for two ranks and a GPU: $(cat out)"
+# Machines of four and three ranks, two GPUs each: the other ranks leave.
+OMPI_COMM_WORLD_SIZE=7 OMPI_COMM_WORLD_LOCAL_SIZE=4 well 1 --model gpt-tiny \
+    --micro-batch-size 1 --global-batch-size 12 --dry-run
+grep -q ' = 4 ranks' out || fail "a plan of unequal machines: $(cat out)"
 # A GPU gets whole samples, unless rows are to be cut.
 nodes() {
     well 1 --model gpt2-124m --micro-batch-size 1 --global-batch-size 1 \
