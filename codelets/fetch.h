@@ -19,7 +19,8 @@ enum { MTLM_HALF_LINE = MTLM_LINE_BYTES / 2 / sizeof(mtlm_real) };
 /* Fetches a row [n] that will be read, to the second-level cache.  Rows of
  * several tensors often begin at the same offset of a page.  The first level
  * has few lines for such rows, so next rows to read would drive the present
- * ones out.  Rows to write go to the first level: prefetches have no other. */
+ * ones out.  Rows to write go to the first level, for which x86 has no choice.
+ */
 static inline void mtlm_fetch(const mtlm_real *row, int64_t n)
 {
     for (size_t i = 0; i < n * sizeof(*row); i += MTLM_LINE_BYTES)

@@ -11,9 +11,8 @@
  * parts are simulated that fill the pipeline.  Their difference is the pace of
  * all further microbatches, or the work of the busiest rank, or its collectives
  * that take turns, whichever is most.  Where the parts do not fill the windows,
- * the difference does not count
- * (launch/simulate/further_microbatch.h).  The fastest layout is simulated
- * whole if this machine has the memory. */
+ * the difference does not count (launch/simulate/further_microbatch.h).  The
+ * fastest layout is simulated whole if this machine has the memory. */
 
 #include <stdio.h>
 

@@ -243,7 +243,7 @@ static void remove_old(const struct mtlm_output_file *file)
         unlink(file->old);
 }
 
-/* Adds the name of an old file to the reason in err. */
+/* Adds where an old file is to the reason in err. */
 static void name_old(const struct mtlm_output_file *file,
                      struct mtlm_error *err)
 {
@@ -252,8 +252,8 @@ static void name_old(const struct mtlm_output_file *file,
     if (!file->old || !err)
         return;
     reason = mtlm_strdup(err->text);
-    mtlm_error_set(err, MTLM_EXIT_IO, "%s; the old %s is now %s", reason,
-                   file->name, file->old);
+    mtlm_error_set(err, MTLM_EXIT_IO, "%s; the old file is now %s", reason,
+                   file->old);
     free(reason);
 }
 
@@ -273,6 +273,7 @@ int mtlm_output_file_publish_pair(struct mtlm_output_file *data,
         name_old(data, err);
         name_old(index, err);
     }
+    mtlm_disk_sync_above(data->path); /* err has a reason already */
     return -1;
 }
 

@@ -268,7 +268,8 @@ static void test_old_files_that_cannot_return_are_named(void **state)
     write_old("out");
     for (int n = 3; n <= 4; n++) {
         refuse_renames(n, INT_MAX, &err);
-        assert_non_null(strstr(err.text, "/out.bin.old.0; the old "));
+        assert_non_null(
+            strstr(err.text, "/out.bin.old.0; the old file is now "));
         assert_non_null(strstr(err.text, "/out.idx.old.0"));
         assert_null(mtlm_indexed_dataset_open(files_path("out"), 0, NULL));
         /* Under these names the pair is whole. */

@@ -79,7 +79,7 @@ class Sources(unittest.TestCase):
 
     def test_the_page_names_its_seconds_simulated(self):
         """No column has the seconds that a paper measured."""
-        text = script.page({"job": self.STEPS}, {}, [])
+        text = script.page("gains", {"job": self.STEPS}, {}, [])
         self.assertIn("| as published s |", text)
         self.assertNotIn("| published s", text)
         self.assertIn("all seconds are simulated", text)
@@ -187,6 +187,22 @@ class Failures(unittest.TestCase):
         self.assertRegex(text, r"(?m)^\| recompute pruned +\| +failed ")
         self.assertRegex(text, r"(?m)^\| 8.7B on 8 +\| +2 ")
         self.assertNotIn("| 175B on 64", text)
+
+    def test_a_page_that_is_there_survives_a_failure(self):
+        def answer(_ours, words, *_):
+            if "recompute" in words:
+                raise script.Failure("it crashed")
+            return {"seconds": 2, "memory": GIB, "text": ""}
+
+        with tempfile.TemporaryDirectory() as work:
+            whole = os.path.join(work, "gains.md")
+            with open(whole, "w", encoding="utf-8") as file:
+                file.write("whole")
+            self.run_main(answer, "8.7B on 8", work)
+            with open(whole, encoding="utf-8") as file:
+                self.assertEqual(file.read(), "whole")
+            with open(os.path.join(work, "gains-part.md"), encoding="utf-8") as file:
+                self.assertIn("![gains](gains-part.svg)", file.read())
 
     def test_nothing_is_written_when_every_job_fails(self):
         with tempfile.TemporaryDirectory() as work:

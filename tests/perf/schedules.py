@@ -281,6 +281,22 @@ class Rows(unittest.TestCase):
             self.assertEqual(list(found["cells"]), list(table.MODES))
 
 
+    def test_rows_that_share_a_failed_job_all_have_its_sentence(self):
+        class Failing(Setting):
+            def run(self, how, policy):
+                if "auto" in how:
+                    raise Failure("late")
+                return super().run(how, policy)
+
+        setting, jobs, failures = Failing(), {}, []
+        for name in ("1f1b", "zb-v"):
+            script().measure_row(
+                setting, published.find(name), jobs, 1, failures
+            )
+        self.assertEqual([name for name, _ in failures],
+                         ["1f1b", "1f1b", "zb-v", "zb-v"])
+
+
 class Store(unittest.TestCase):
     def test_rows_that_ran_again_replace_the_old_ones(self):
         old = {"a": [row("gpipe", 8, [cell(33, 34)]),
